@@ -236,7 +236,7 @@ def test_what_is_no_recording_is_refused():
 def test_a_processor_whose_events_were_not_counted_is_questioned_and_nothing_stored(tmp_path, monkeypatch):
     monkeypatch.setenv("CMLIB_RESULTS", str(tmp_path / "results"))
     monkeypatch.chdir(tmp_path)
-    assert "is of the account of amd_zen5: check --processor" in said("gcc", "--processor", "haswell")[1]
+    assert "fit the account of amd_zen5: check --processor" in said("gcc", "--processor", "haswell")[1]
     code, text = said(GCC, "--processor", "zen5")
     assert code == 0 and "check --processor" not in text
     assert not list(tmp_path.iterdir())

@@ -111,62 +111,124 @@ def compare(
     asked = {_HISTORY: history is not None, _RECORDINGS: recordings, SIMULATED: simulated is not None}
     source = choose_source(context, asked)
     settings = {name: value for name, value in settings.items() if value is not None}
-    sources = [settings.pop(name, None) for name in ("old_source", "new_source")]
     load = settings.pop("load")
     if "smallest" in settings:
         settings["smallest"] /= 100
-    if (old or new) if source == _HISTORY else new is None:
-        raise click.UsageError("Give OLD and NEW, or --history.")
+    _check_arguments(source, old, new)
     limits = {name: settings[name] for name in ("alpha", "smallest") if name in settings}
     if source == _HISTORY:
-        context.exit(int(_compare_history(history, page, as_json=as_json, **limits) and any_change))
+        has_changes = _compare_history(history, page, as_json=as_json, **limits)
+        context.exit(1 if has_changes and any_change else 0)
     if source == _RECORDINGS:
         verdict = _compare_recordings(old, new, as_json, load=load, **limits)
-        if verdict == "slower" or (any_change and verdict in _RECORDINGS_CHANGED):
-            context.exit(1)
-        context.exit(3 if strict and verdict in ("not comparable", "inconclusive") else 0)
-    if None in sources and any(sources):
-        raise click.UsageError("--old-source and --new-source belong together.")
-    if "build" in settings and "layouts" not in settings:
-        raise click.UsageError("--build is for --layouts.")
+        context.exit(_exit_code_of_recordings(verdict, any_change=any_change, strict=strict))
+    comparison = _compare_commands(old, new, source, simulated, as_json=as_json, **settings)
+    _print_comparison(comparison, markdown=markdown, as_json=as_json)
+    context.exit(_exit_code_of_commands(comparison, any_change=any_change, strict=strict))
+
+
+def _check_arguments(source, old, new):
+    """Raise click.UsageError unless there are OLD and NEW, or a history alone."""
+    has_history = source == _HISTORY
+    if (has_history and (old or new)) or (not has_history and new is None):
+        raise click.UsageError("Give OLD and NEW, or --history.")
+
+
+def _compare_commands(
+    old,
+    new,
+    source,
+    caches,
+    *,
+    as_json,
+    old_source=None,
+    new_source=None,
+    layouts=None,
+    build=None,
+    **settings,
+):
+    """Count or simulate two commands, or read files of --keep, and compare them: a dict.
+
+    `source` is COUNTED or SIMULATED, `caches` are those to simulate. With `as_json` an error is printed as JSON, too.
+    Raises click.UsageError if options do not go together.
+    """
     from cmlib.compare.comparison import compare_programs
     from cmlib.compare.layouts import REPEATS
-    from cmlib.compare.report import make_refusal, write_markdown, write_text
+    from cmlib.compare.report import make_refusal
     from cmlib.compare.simulated import compare_simulated
     from cmlib.compare.versions import is_recording
 
-    simulating = functools.partial(compare_simulated, caches=simulated)
-    judge = simulating if source == SIMULATED else compare_programs
-    settings["sources"] = sources if all(sources) else None
+    sources = (old_source, new_source)
+    if None in sources and any(sources):
+        raise click.UsageError("--old-source and --new-source belong together.")
+    if build is not None and layouts is None:
+        raise click.UsageError("--build is for --layouts.")
+    settings["sources"] = list(sources) if all(sources) else None
+    if source == SIMULATED:
+        judge = functools.partial(compare_simulated, caches=caches)
+    else:
+        judge = compare_programs
+        if layouts is not None:
+            settings |= {"layouts": layouts, "build": build}
     n_commands = sum(not is_recording(name) for name in (old, new))
-    total = n_commands * (settings.get("n_runs", _RUNS[source]) + REPEATS * settings.get("layouts", 0))
+    n_runs = settings.get("n_runs", _RUNS[source]) + REPEATS * (layouts or 0)
+    is_silent = True if n_commands == 0 else None  # None: silent where stderr is no terminal
     try:
-        with progress_bar(total=total, unit="run", disable=None if n_commands else True, leave=False) as bar:
+        with progress_bar(total=n_commands * n_runs, unit="run", disable=is_silent, leave=False) as bar:
             notify = functools.partial(say, err=True)
-            comparison = judge(old, new, notify=notify, progress=bar.update, **settings)
+            return judge(old, new, notify=notify, progress=bar.update, **settings)
     except BaseException as error:
         if as_json:
-            print_json(make_refusal("interrupted" if isinstance(error, KeyboardInterrupt) else str(error)))
+            reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+            print_json(make_refusal(reason))
         raise
-    if summary := markdown and os.environ.get("GITHUB_STEP_SUMMARY"):
-        with open(summary, "a", encoding="utf-8") as file:
+
+
+def _print_comparison(comparison, *, markdown, as_json):
+    """Print a comparison of commands as text, Markdown or JSON.
+
+    On a runner of GitHub, Markdown is added to the job's summary, and text is printed.
+    """
+    from cmlib.compare.report import write_markdown, write_text
+
+    job_summary = os.environ.get("GITHUB_STEP_SUMMARY") if markdown else None
+    if job_summary:
+        with open(job_summary, "a", encoding="utf-8") as file:
             file.write(printable(write_markdown(comparison)) + "\n")
     if as_json:
         print_json(comparison)
+    elif markdown and not job_summary:
+        say(write_markdown(comparison))
     else:
-        say(write_markdown(comparison) if markdown and not summary else write_text(comparison))
-    changed = comparison["verdict"] not in _UNCHANGED or comparison["counters"]["differ"]
-    alarming = comparison["anomaly"] or (any_change and changed)
-    context.exit(1 if alarming else 3 if strict and comparison["verdict"] == "inconclusive" else 0)
+        say(write_text(comparison))
+
+
+def _exit_code_of_commands(comparison, *, any_change, strict):
+    """Return 1 if the new version is slower (with `any_change`: differs), 3 if it is open and `strict`, else 0."""
+    has_changed = comparison["verdict"] not in _UNCHANGED or comparison["counters"]["differ"]
+    if comparison["anomaly"] or (any_change and has_changed):
+        return 1
+    if strict and comparison["verdict"] == "inconclusive":
+        return 3
+    return 0
+
+
+def _exit_code_of_recordings(verdict, *, any_change, strict):
+    """Return 1 if the new recording is slower (with `any_change`: differs), 3 if it is open and `strict`, else 0."""
+    if verdict == "slower" or (any_change and verdict in _RECORDINGS_CHANGED):
+        return 1
+    if strict and verdict in ("not comparable", "inconclusive"):
+        return 3
+    return 0
 
 
 def _compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
-    """Print the commits of a history at which metrics changed, and return whether there is any.
+    """Print the commits of a history at which metrics changed, and return True if there are any.
 
     `path` is a CSV (a row per commit, a column per metric) or a folder of comparisons kept by `cmlib compare --keep`;
     `page` is an HTML file to write, or None; `as_json` prints JSON instead of text. `alpha` is the false-alarm
-    probability for the whole history, `smallest` the smallest relevant change as a share. CmlibError if the history
-    can't be read or the page can't be written.
+    probability for the whole history, `smallest` the smallest relevant change as a share. Raises a CmlibError if the
+    history can't be read or the page can't be written.
     """
     from cmlib.compare.change_points import find_groups
     from cmlib.compare.histories import read_history
@@ -188,9 +250,10 @@ def _compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
 def _compare_recordings(old, new, as_json, *, load, **limits):
     """Print how two recordings compare, as text or JSON, and return the verdict.
 
-    `old` and `new` are files or names of recorded programs. Totals of repeated runs are compared program by program,
-    and recordings with intervals as those of a service, whose event `load` tells the load. `limits` may have the
-    smallest relevant change. click.BadParameter if a recording with intervals holds several programs or none.
+    `old` and `new` are files or names of recorded programs. Totals of repeated runs are compared program by program.
+    Recordings with intervals are compared as those of a service, whose load is the rate of the event `load`. `limits`
+    may have the smallest relevant change. Raises click.BadParameter if a recording with intervals has several programs
+    or none.
     """
     from cmlib.cli.summarize import read_programs
     from cmlib.experiments.repeated_runs import compare_repeated_runs

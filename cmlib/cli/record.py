@@ -144,8 +144,10 @@ def _count(name, recorded, *, note, wait, **settings):
     """
     from cmlib.collect.record import record_program
 
-    for set_name, made in record_program(name, recorded, _request(settings), wait=wait, note=note).items():
-        say(f"{name}: {len(made)} runs made, set {set_name} is complete")
+    for set_name, files_by_set in record_program(
+        name, recorded, _request(settings), wait=wait, note=note
+    ).items():
+        say(f"{name}: {len(files_by_set)} runs made, set {set_name} is complete")
     say(f"Study it: {command_of_report(name)}")
 
 
@@ -203,8 +205,8 @@ def _simulate(name, command, *, caches, **settings):
     keys = ("passes", "set_name", "note", "every_blocks")
     notify = functools.partial(say, err=True)
     chosen = {key: settings[key] for key in keys if settings[key]}
-    made = record_simulated(name, command, notify=notify, caches=caches, **chosen)
-    say(f"{name}: {len(made)} simulated run{'s' * (len(made) != 1)} made")
+    files = record_simulated(name, command, notify=notify, caches=caches, **chosen)
+    say(f"{name}: {len(files)} simulated run{'s' * (len(files) != 1)} made")
     say(f"Study it: {command_of_report(name)}")
 
 

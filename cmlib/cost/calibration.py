@@ -100,14 +100,14 @@ def held_out(
     """
     parts = []
     for _, rows in X.groupby(by, sort=False):
-        rest = X.index.difference(rows.index)
-        model = _fit(X.loc[rest], y[rest], other_processor)
-        crossed = _predict_each_suite(X.loc[rest], y[rest], other_processor)
-        _set_widths(model, X.loc[rest], crossed)
+        other_rows = X.index.difference(rows.index)
+        model = _fit(X.loc[other_rows], y[other_rows], other_processor)
+        cross_predictions = _predict_each_suite(X.loc[other_rows], y[other_rows], other_processor)
+        _set_widths(model, X.loc[other_rows], cross_predictions)
         low, high = model.predict_interval(rows)
         table = {"measured": y[rows.index], "predicted": model.predict(rows), "low": high, "high": low}
         predicted = pd.DataFrame(table, rows.index).mul(-100 / rows["cycles"], axis=0)
-        constant = rows["setting"].map(_constant_widths(X.loc[rest], crossed))
+        constant = rows["setting"].map(_calibrate_constant_widths(X.loc[other_rows], cross_predictions))
         names = rows[["program", "suite", "release", "setting"]]
         parts.append(names.join(predicted).assign(constant=constant, cost=model.posterior(rows)["cost"]))
     return pd.concat(parts).sort_index()
@@ -143,9 +143,9 @@ def coverage(predictions: pd.DataFrame) -> pd.Series:
             "error": (predicted - measured).abs().mean(),
             "nothing": measured.abs().mean(),
             "half_width": (high - low).median() / 2,
-            "score": _interval_score(measured, low, high).mean(),
+            "score": _score_interval(measured, low, high).mean(),
             "constant_holds": 100 * measured.between(constant_low, constant_high).mean(),
-            "constant_score": _interval_score(measured, constant_low, constant_high).mean(),
+            "constant_score": _score_interval(measured, constant_low, constant_high).mean(),
         }
     )
 
@@ -166,11 +166,11 @@ def _predict_each_suite(X, y, other_processor):
     """
     parts = []
     for _, rows in X.groupby("suite", sort=False):
-        rest = X.index.difference(rows.index)
-        model = _fit(X.loc[rest], y[rest], other_processor)
-        asked = rows.drop(columns="stores_change", errors="ignore")
-        error = y[rows.index] - model.predict(asked)
-        parts.append(pd.DataFrame({"error": error, "scale": model.scale(asked)}, rows.index))
+        other_rows = X.index.difference(rows.index)
+        model = _fit(X.loc[other_rows], y[other_rows], other_processor)
+        without_stores = rows.drop(columns="stores_change", errors="ignore")
+        error = y[rows.index] - model.predict(without_stores)
+        parts.append(pd.DataFrame({"error": error, "scale": model.scale(without_stores)}, rows.index))
     return pd.concat(parts).loc[X.index]
 
 
@@ -178,16 +178,16 @@ def _set_widths(model, X, predictions):
     """Set the half-width of a model's intervals from predictions of left-out suites (:func:`_predict_each_suite`)."""
     quotient = predictions["error"].abs() / predictions["scale"]
     larger = X["setting"].isin(LARGER_CACHE)
-    model.quantile_ = _largest_quantile(quotient[larger], X)
+    model.quantile_ = _find_largest_quantile(quotient[larger], X)
 
 
-def _constant_widths(X, predictions):
+def _calibrate_constant_widths(X, predictions):
     """Return half-widths [% of all cycles] by setting calibrated as a model's intervals are."""
     errors = (100 * predictions["error"] / X["cycles"]).abs()
-    return {setting: _largest_quantile(rows, X) for setting, rows in errors.groupby(X["setting"])}
+    return {setting: _find_largest_quantile(rows, X) for setting, rows in errors.groupby(X["setting"])}
 
 
-def _largest_quantile(values, X):
+def _find_largest_quantile(values, X):
     """Return the quantile COVERAGE of the suite where it is largest, with conformal correction.
 
     The quantile is over programs, each with its largest value, so that it holds for all changes of a program at once.
@@ -195,13 +195,13 @@ def _largest_quantile(values, X):
     """
     largest = values.groupby([X["suite"].loc[values.index], X["program"].loc[values.index]]).max()
     quantiles = []
-    for _, of_suite in largest.groupby("suite"):
-        level = np.ceil((len(of_suite) + 1) * COVERAGE) / len(of_suite)
-        quantiles.append(np.quantile(of_suite, min(level, 1.0), method="higher"))
+    for _, suite_values in largest.groupby("suite"):
+        level = np.ceil((len(suite_values) + 1) * COVERAGE) / len(suite_values)
+        quantiles.append(np.quantile(suite_values, min(level, 1.0), method="higher"))
     return float(max(quantiles))
 
 
-def _interval_score(measured, low, high):
+def _score_interval(measured, low, high):
     """Return the interval score of each measurement, for intervals that hold with probability COVERAGE."""
     below = (low - measured).clip(lower=0)
     above = (measured - high).clip(lower=0)

@@ -86,13 +86,13 @@ class PooledCost:
 
         y = pd.Series(np.asarray(y, dtype=float), X.index)
         largest = X["change"].abs().groupby(X["program"]).idxmax()
-        seen = X.loc[largest]
-        caused = 100 * (seen["change"] / seen["cycles"]).to_numpy()[:, None]
-        saved = 100 * (y[largest] / seen["cycles"]).to_numpy()[:, None]
+        largest_changes = X.loc[largest]
+        caused = 100 * (largest_changes["change"] / largest_changes["cycles"]).to_numpy()[:, None]
+        saved = 100 * (y[largest] / largest_changes["cycles"]).to_numpy()[:, None]
         misfit = ((saved - COSTS * caused) ** 2) / (self.noise**2 + (0.1 * saved) ** 2)
 
         def loss(values):
-            joint = np.sum(self._joint(seen, *np.exp(values)) * np.exp(-misfit / 2), axis=1)
+            joint = np.sum(self._joint(largest_changes, *np.exp(values)) * np.exp(-misfit / 2), axis=1)
             surprise = (values[1:] - BELIEFS[0]) / BELIEFS[1]
             return np.sum(surprise**2) / 2 - np.sum(np.log(joint + 1e-300))
 
@@ -126,8 +126,8 @@ class PooledCost:
         X is a DataFrame as :meth:`fit` takes it. The deviation is that of the posterior distribution and `floor`
         percent of the cycles, added as squares.
         """
-        of_cost = self.posterior(X)["sd"] * self._change(X)
-        return np.hypot(of_cost, self.floor / 100 * X["cycles"]).to_numpy()
+        cost_deviation = self.posterior(X)["sd"] * self._change(X)
+        return np.hypot(cost_deviation, self.floor / 100 * X["cycles"]).to_numpy()
 
     def posterior(self, X: pd.DataFrame) -> pd.DataFrame:
         """Compute the posterior distribution of the cost of a miss, for each row's program.

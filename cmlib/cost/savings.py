@@ -71,55 +71,89 @@ def savings_without_misses(
     -----
     The model is ``default_cost_model(other_processor=True)``, as the cost of a miss on another processor says little.
     """
-    readings = {}
+    estimates = {}
     for counts, running in runs:
-        for event in counts if {"instructions", "cycles"} <= set(counts) else ():
-            if (name := _MISSES.get(costs.kind(event))) is None:
-                continue
-            possible = counts[event] <= MOST_PER_CYCLE * counts["cycles"]
-            usable = counts.loc[possible, ["instructions", "cycles", event]].dropna()
+        for event in _list_miss_events(counts, costs):
+            usable = _select_usable(counts, event)
             if usable[["instructions", "cycles"]].sum().all():
-                saved = _estimate_from_run(usable, event, costs.most(event, ghz)) | {
-                    "running": running[event].mean()
-                }
-                readings.setdefault(name, {}).setdefault(event, []).append(saved)
-    names = [name for name in dict.fromkeys(_MISSES.values()) if name in readings]
-    return _enforce_cache_inclusion([_combined(name, readings[name], len(runs), shares) for name in names])
+                estimate = _estimate_from_run(usable, event, costs.most(event, ghz))
+                estimate["running"] = running[event].mean()
+                misses = _MISSES[costs.kind(event)]
+                estimates.setdefault(misses, {}).setdefault(event, []).append(estimate)
+    savings = [
+        _combine_runs(misses, estimates[misses], len(runs), shares)
+        for misses in dict.fromkeys(_MISSES.values())
+        if misses in estimates
+    ]
+    return _enforce_cache_inclusion(savings)
 
 
-def _combined(name, by_event, n_runs, shares):
-    """Return the entry of one cache: medians over the runs for its best event, limited to the bounds in `shares`.
+def _list_miss_events(counts, costs):
+    """List the events of a run that count misses of a cache; none without instructions and cycles."""
+    if not {"instructions", "cycles"} <= set(counts):
+        return []
+    return [event for event in counts if costs.kind(event) in _MISSES]
 
-    `by_event` has for each event what :func:`_estimate_from_run` returned for each run, with the running share.
-    `shares` may be None.
+
+def _select_usable(counts, event):
+    """Select the intervals in which an event, cycles and instructions have possible counts."""
+    is_possible = counts[event] <= MOST_PER_CYCLE * counts["cycles"]
+    return counts.loc[is_possible, ["instructions", "cycles", event]].dropna()
+
+
+def _combine_runs(misses, estimates_by_event, n_runs, shares):
+    """Combine the estimates of all runs for one cache: an entry of :func:`savings_without_misses`.
+
+    Its numbers are medians over the runs for the best event, limited to the bounds in `shares` (None if not known).
+    `estimates_by_event` has for each event what :func:`_estimate_from_run` returned, with the mean running share.
     """
+    event = max(estimates_by_event, key=lambda event: _rate_event(event, estimates_by_event[event]))
+    estimates = estimates_by_event[event]
+    reliable = [estimate for estimate in estimates if not estimate["reason"]]
+    counts_code = bool(_OF_CODE.search(event.lower()))
+    counts_prefetches = bool(_OF_PREFETCHES.search(event.lower()))
+    entry = {
+        "without": misses,
+        "event": event,
+        "counts": _describe_misses(misses, counts_code, counts_prefetches),
+        "overstates": counts_code or counts_prefetches,
+        "runs": len(reliable),
+        "of_runs": n_runs,
+    }
+    if not reliable:
+        return entry | {"percent": None, "low": None, "high": None, "reason": estimates[0]["reason"]}
+    limit = 100.0 if shares is None else _limit_loss(shares, counts_code)
+    for key in ("percent", "low", "high"):
+        entry[key] = min(float(np.median([estimate[key] for estimate in reliable])), limit)
+    return entry | {"reason": ""}
 
-    def quality(event):
-        """Sort key: estimable in a run, of loads, in how many runs, mean running share."""
-        known = sum(not saved["reason"] for saved in by_event[event])
-        loads = bool(_OF_LOADS.search(event.lower()))
-        running = np.mean([saved["running"] for saved in by_event[event]])
-        return known > 0, loads, known, np.nan_to_num(running)
 
-    event = max(by_event, key=quality)
-    known = [saved for saved in by_event[event] if not saved["reason"]]
-    code, prefetches = (pattern.search(event.lower()) for pattern in (_OF_CODE, _OF_PREFETCHES))
-    what = (f"{name} of code and data" if code else name) + ", prefetches among them" * bool(prefetches)
-    entry = {"without": name, "event": event, "counts": what}
-    entry |= {"overstates": bool(code or prefetches), "runs": len(known), "of_runs": n_runs}
-    if not known:
-        return entry | dict.fromkeys(("percent", "low", "high")) | {"reason": by_event[event][0]["reason"]}
-    most = 100.0 if shares is None else _most_lost(shares, code)
-    medians = {end: float(np.median([saved[end] for saved in known])) for end in ("percent", "low", "high")}
-    return entry | {end: min(value, most) for end, value in medians.items()} | {"reason": ""}
+def _rate_event(event, estimates):
+    """Rate an event by its estimates: a tuple, larger for a better event.
+
+    It compares whether any run has an estimate, whether the event counts loads, the number of runs with an estimate,
+    and the mean running share.
+    """
+    n_reliable = sum(not estimate["reason"] for estimate in estimates)
+    counts_loads = bool(_OF_LOADS.search(event.lower()))
+    running = np.mean([estimate["running"] for estimate in estimates])
+    return n_reliable > 0, counts_loads, n_reliable, np.nan_to_num(running)
 
 
-def _most_lost(shares, code):
+def _describe_misses(misses, counts_code, counts_prefetches):
+    """Describe what an event counts, such as ``L2 misses of code and data, prefetches among them``."""
+    text = f"{misses} of code and data" if counts_code else misses
+    if counts_prefetches:
+        text += ", prefetches among them"
+    return text
+
+
+def _limit_loss(shares, code):
     """Return the most slots [%] that data misses (and misses of code) can cost, by the bounds in `shares`."""
-    most = shares.at["back end", "high"]
+    share = shares.at["back end", "high"]
     if code:
-        most += shares.at["front end", "high"]
-    return 100 * min(most, 1.0)
+        share += shares.at["front end", "high"]
+    return 100 * min(share, 1.0)
 
 
 def _enforce_cache_inclusion(savings):
@@ -143,9 +177,9 @@ def _estimate_from_run(counts, event, latency):
     rows = rates_row(rates(counts, counts, misses=event))
     row = rows.iloc[0]
     shortest, longest = PLAUSIBLE_LATENCY
-    most = 100 * longest * row["misses"] / row["cycles"]
-    if most < _HARDLY:
-        return {"percent": 0.0, "low": 0.0, "high": float(most), "reason": ""}
+    upper_limit = 100 * longest * row["misses"] / row["cycles"]
+    if upper_limit < _HARDLY:
+        return {"percent": 0.0, "low": 0.0, "high": float(upper_limit), "reason": ""}
     reason = reason_unreliable(row)
     if not reason and row["slope"] - SURE * row["stderr"] > longest:
         reason = "more cycles come with a miss than it can cost"
@@ -155,7 +189,7 @@ def _estimate_from_run(counts, event, latency):
     nominal = float(np.clip(latency, shortest, longest)) if np.isfinite(latency) else longest
     rows = rows.assign(change=-row["misses"])
     saved = range_over_latencies(default_cost_model(other_processor=True), rows, nominal).iloc[0]
-    return {name: float(np.clip(saved[name], 0, most)) for name in ("percent", "low", "high")} | {
+    return {name: float(np.clip(saved[name], 0, upper_limit)) for name in ("percent", "low", "high")} | {
         "reason": ""
     }
 
@@ -178,18 +212,18 @@ def range_over_latencies(model, rows, nominal):
         ``percent``, the estimate at the nominal latency; ``low``, the lower end of the model's interval at the
         shortest plausible latency; and ``high``, its upper end at the longest [% of the cycles that are saved].
     """
-    shortest, longest = (_with_latency(model, latency) for latency in PLAUSIBLE_LATENCY)
+    shortest, longest = (_copy_with_latency(model, latency) for latency in PLAUSIBLE_LATENCY)
     percent_per_cycle = -100 / rows["cycles"]
     return pd.DataFrame(
         {
-            "percent": _with_latency(model, nominal).predict(rows) * percent_per_cycle,
+            "percent": _copy_with_latency(model, nominal).predict(rows) * percent_per_cycle,
             "low": shortest.predict_interval(rows)[1] * percent_per_cycle,
             "high": longest.predict_interval(rows)[0] * percent_per_cycle,
         }
     )
 
 
-def _with_latency(model, latency):
+def _copy_with_latency(model, latency):
     """Return a copy of a model with another latency of memory [cycles]."""
     changed = copy.copy(model)
     changed.latency = latency

@@ -9,7 +9,7 @@ from cmlib.places import yaml_beside
 
 FEWEST_PAIRS = 6  # pairs of neighboring stretches that a time scale needs
 ROUNDING = 1e-9  # relative variation up to which values count as constant
-NAMES = yaml_beside(__file__)  # names of columns, as _plain_name writes them
+NAMES = yaml_beside(__file__)  # names of columns, as _simplify_name writes them
 
 
 def rates(cycles_run: pd.DataFrame, misses_run: pd.DataFrame, *, misses: str | None = None) -> pd.DataFrame:
@@ -38,9 +38,9 @@ def rates(cycles_run: pd.DataFrame, misses_run: pd.DataFrame, *, misses: str | N
     ValueError
         If a column is missing, or nothing was counted.
     """
-    with_cycles = _counts_by_interval(cycles_run, ["instructions", "cycles"], ["stores"])
-    named = {"misses": misses} if misses else {}
-    with_misses = _counts_by_interval(misses_run, ["instructions", "misses"], named=named)
+    with_cycles = _select_counts(cycles_run, ["instructions", "cycles"], ["stores"])
+    columns = {"misses": misses} if misses else {}
+    with_misses = _select_counts(misses_run, ["instructions", "misses"], named=columns)
     instructions = with_cycles.pop("instructions")
     executed = instructions.cumsum()
     executed_with_misses = with_misses.pop("instructions").cumsum()
@@ -73,11 +73,11 @@ def slope(cycles: ArrayLike, misses: ArrayLike) -> tuple[float, float]:
         Its standard error by leaving out one scale at a time (jackknife); infinite if the slope is 0 for one of these
         reasons.
     """
-    pairs = zip(_differences(cycles), _differences(misses), strict=True)
-    products, squares, of_cycles = np.array([(x @ y, x @ x, y @ y) for y, x in pairs]).reshape(-1, 3).T
+    pairs = zip(_compare_stretches(cycles), _compare_stretches(misses), strict=True)
+    products, squares, cycle_squares = np.array([(x @ y, x @ x, y @ y) for y, x in pairs]).reshape(-1, 3).T
     if any(np.ptp(values) <= ROUNDING * np.abs(values).max() for values in (cycles, misses)):
         return 0.0, np.inf
-    weights = products**2 / np.maximum(squares * of_cycles, np.finfo(float).tiny)
+    weights = products**2 / np.maximum(squares * cycle_squares, np.finfo(float).tiny)
     products, squares = weights * products, weights * squares
     if len(weights) < 2 or not (squares.sum() - squares > 0).all():
         return 0.0, np.inf
@@ -87,7 +87,7 @@ def slope(cycles: ArrayLike, misses: ArrayLike) -> tuple[float, float]:
     return float(total), float(np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2)))
 
 
-def _differences(values):
+def _compare_stretches(values):
     """Return the differences of neighboring stretches, one array per scale.
 
     They are scaled so that those of white noise have the same variance on all scales.
@@ -101,12 +101,12 @@ def _differences(values):
     return scales
 
 
-def _counts_by_interval(run, needed, optional=(), *, named=None):
+def _select_counts(run, needed, optional=(), *, named=None):
     """Return counts by interval in columns called as in `needed` and `optional`.
 
     `named` maps such names to columns of `run`. A ValueError if a needed column is missing.
     """
-    column_by_plain_name = {_plain_name(column): column for column in run.columns}
+    column_by_plain_name = {_simplify_name(column): column for column in run.columns}
     columns = dict(named or {})
     for quantity in (*needed, *optional):
         spellings = [name for name in NAMES[quantity] if name in column_by_plain_name]
@@ -129,7 +129,7 @@ def _counts_by_interval(run, needed, optional=(), *, named=None):
     return counts.reset_index(drop=True)
 
 
-def _plain_name(column):
+def _simplify_name(column):
     """Return a column's name in lower case with underscores, without modifier and prefix."""
     name = str(column).lstrip("#").strip().lower().removeprefix("perf_count_hw_")
     return name.partition(":")[0].replace("-", "_")

@@ -91,7 +91,7 @@ def build_simulated_summary(name: str, meta: dict, profile: SimulatedProfile, *,
         "phases_changed": [],
         "phases_text": "",
         "misses": misses,
-        "misses_text": describe_misses(misses, of="estimated cycles"),
+        "misses_text": describe_misses(misses, noun="estimated cycles"),
         "remarks": [answer["caveat"], answer["about"]],
     }
 

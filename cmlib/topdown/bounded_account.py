@@ -123,31 +123,23 @@ def bounds(
     Pipeline restarts that no event counts are taken as 2 % at most, and slots of a sibling thread as none, which are
     then part of the back end's upper bound.
     """
-    doubtful = _doubtful(totals, costs)
+    doubtful = _find_doubtful(totals, costs)
     totals = totals.drop(index=list(doubtful))
-    counted, stated = _state(totals, costs, savings, ghz)
-    low, high, contradiction = _tighten(stated, abs(counted.gap))
-    level, disputed, missing = {}, {}, 0.0
-    if printed and not counted.exact:
-        shares = {name: share for name, share in printed.items() if name in low}
-        level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
-        missing = _missing(level, printed)
-        disputed = _disputed(shares, low, high)
-        if level and not missing and not disputed:
-            return _bounds_by_tool(shares, level, stated, doubtful)
-    restarts = [] if counted.exact else _restarts(totals, costs)
-    if restarts:
-        tighter = _tighten([*stated, *restarts], abs(counted.gap))
-        if tighter[-1] <= contradiction:  # penalties are nominal, and do not contradict what was counted
-            low, high, contradiction = tighter
+    counted, stated = _state_bounds(totals, costs, savings, ghz)
+    ranges = _tighten(stated, abs(counted.gap))
+    tool = _ToolShares.of(printed or {}, ranges) if not counted.exact else _ToolShares()
+    if tool.can_be_used():
+        return _bound_by_tool(tool, stated, doubtful)
+    if not counted.exact:
+        ranges = _tighten_by_restarts(ranges, stated, totals, costs, abs(counted.gap))
     return Bounds(
-        shares=_frame(low, high, stated),
+        shares=_make_frame(ranges, stated),
         exact=counted.exact,
-        gap=_beyond_errors(counted.gap, counted.error),
-        contradiction=contradiction,
+        gap=_drop_small_gap(counted.gap, counted.error),
+        contradiction=ranges.contradiction,
         doubtful=doubtful,
-        printed_gap=-missing,
-        disputed=level | disputed,
+        printed_gap=-tool.missing,
+        disputed=tool.level | tool.disputed,
     )
 
 
@@ -172,21 +164,68 @@ class _Counted(NamedTuple):
     error: float
 
 
-def _state(totals, costs, savings, ghz):
+class _Ranges(NamedTuple):
+    """Bounds of all categories.
+
+    Attributes
+    ----------
+    low, high : dict of str to float
+        Lower and upper bound of each category [share of the slots].
+    contradiction : float
+        Largest difference between bounds that contradict each other; 0 if none do.
+    """
+
+    low: dict
+    high: dict
+    contradiction: float
+
+
+@dataclass(frozen=True)
+class _ToolShares:
+    """Shares of the slots that the recording tool printed, by category.
+
+    Attributes
+    ----------
+    shares, level : dict of str to float
+        All printed shares of categories; those of level 1.
+    missing : float
+        What level 1 lacks of all slots, or has too much (below 0); 0 if it adds up.
+    disputed : dict of str to float
+        Shares outside the bounds by the counts.
+    """
+
+    shares: dict = field(default_factory=dict)
+    level: dict = field(default_factory=dict)
+    missing: float = 0.0
+    disputed: dict = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, printed, ranges):
+        """Select the shares among what the tool printed, and compare them with the bounds by the counts."""
+        shares = {name: share for name, share in printed.items() if name in ranges.low}
+        level = {name: printed[name] for name in (*LOSSES, "retired") if name in printed}
+        return cls(shares, level, _find_missing(level, printed), _find_disputed(shares, ranges))
+
+    def can_be_used(self):
+        """Return True if level 1 was printed, adds up, and does not contradict the counts."""
+        return bool(self.level) and not self.missing and not self.disputed
+
+
+def _state_bounds(totals, costs, savings, ghz):
     """State what the counts say of the shares: a :class:`_Counted`, and a list of all :class:`Bound`."""
-    core = _core_cycles(totals["rate"])
+    core = _measure_core_cycles(totals["rate"])
     costs = replace(costs, width=tuple(core * slots for slots in costs.width))
-    counted = _counted(totals.assign(rate=totals["rate"] / core), costs)
+    counted = _compute_categories(totals.assign(rate=totals["rate"] / core), costs)
     # Where two threads share the core, the events of its slots say nothing of one thread's cycles.
-    of_slots = {event for bound in counted.bounds for event in bound.events} if core < 1 else set()
-    others = totals.drop(index=list(of_slots))
-    stated = [*counted.bounds, *_instructions(totals, costs), *_costs(others, costs, ghz)]
+    slot_events = {event for bound in counted.bounds for event in bound.events} if core < 1 else set()
+    other_totals = totals.drop(index=list(slot_events))
+    stated = [*counted.bounds, *_bound_retired(totals, costs), *_bound_by_costs(other_totals, costs, ghz)]
     if not counted.exact:
         stated += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
     return counted, stated
 
 
-def _missing(level, printed):
+def _find_missing(level, printed):
     """Return what the printed shares of level 1 lack of all slots; below 0 if they exceed them, 0 if they add up."""
     missing = 1 - sum(level.values())
     is_whole = len(level) == 1 + len(LOSSES)
@@ -194,45 +233,66 @@ def _missing(level, printed):
     return missing if is_short or missing <= -_LIKE else 0.0
 
 
-def _bounds_by_tool(shares, level, stated, doubtful):
+def _find_disputed(shares, ranges):
+    """Select the printed shares that lie outside the bounds by the counts."""
+    disputed = {}
+    for name, share in shares.items():
+        if not ranges.low[name] - _LIKE <= share <= ranges.high[name] + _LIKE:
+            disputed[name] = share
+    return disputed
+
+
+def _bound_by_tool(tool, stated, doubtful):
     """Bound the categories by the shares that the tool printed, with their rounding, and by the counts."""
-    is_whole = len(level) == 1 + len(LOSSES)
-    gap = sum(level.values()) - 1 if is_whole else _LIKE  # what was not printed is not all that is left
-    are_whole_percent = all(abs(100 * share - round(100 * share)) < 1e-6 for share in shares.values())
+    is_whole = len(tool.level) == 1 + len(LOSSES)
+    gap = sum(tool.level.values()) - 1 if is_whole else _LIKE  # what was not printed is not all that is left
+    are_whole_percent = all(abs(100 * share - round(100 * share)) < 1e-6 for share in tool.shares.values())
     rounding = _WHOLE if are_whole_percent else _ROUNDED
-    stated = [
-        *(Bound((name,), share - rounding, share + rounding, ()) for name, share in shares.items()),
-        *stated,
+    tool_bounds = [
+        Bound((name,), share - rounding, share + rounding, ()) for name, share in tool.shares.items()
     ]
-    low, high, contradiction = _tighten(stated, abs(gap))
+    stated = [*tool_bounds, *stated]
+    ranges = _tighten(stated, abs(gap))
     return Bounds(
-        shares=_frame(low, high, stated),
+        shares=_make_frame(ranges, stated),
         exact=is_whole,
         gap=0.0,
-        contradiction=contradiction,
+        contradiction=ranges.contradiction,
         doubtful=doubtful,
         printed=True,
     )
 
 
-def _frame(low, high, stated):
-    """Put bounds by category (dicts) into a DataFrame, with each category's parent and the events that bound it."""
-    parents = _parents()
+def _make_frame(ranges, stated):
+    """Put the bounds of all categories into a DataFrame, with each one's parent and the events that bound it."""
+    parents = _map_parents()
     events = {name: () for name in parents}
     for bound in stated:
         if len(bound.categories) == 1:
             (name,) = bound.categories
             events[name] = tuple(dict.fromkeys([*events[name], *bound.events]))
-    shares = pd.DataFrame({"parent": parents, "low": low, "high": high, "events": events})
+    shares = pd.DataFrame({"parent": parents, "low": ranges.low, "high": ranges.high, "events": events})
     return shares.loc[list(parents)]
 
 
-def _beyond_errors(gap, error):
+def _drop_small_gap(gap, error):
     """Return the gap of level 1, or 0 if it is within the errors of the counts."""
     return 0.0 if abs(gap) <= max(_LIKE, error) else gap
 
 
-def _restarts(totals, costs):
+def _tighten_by_restarts(ranges, stated, totals, costs, gap):
+    """Tighten the bounds by the restarts of mispredictions, unless these contradict what was counted.
+
+    The penalties of restarts are nominal.
+    """
+    restarts = _bound_restarts(totals, costs)
+    if not restarts:
+        return ranges
+    tighter = _tighten([*stated, *restarts], gap)
+    return tighter if tighter.contradiction <= ranges.contradiction else ranges
+
+
+def _bound_restarts(totals, costs):
     """List the lower bound that mispredictions set: in the cycles of a restart no useful operation begins."""
     bounds_of_events = []
     for event, rate, error in totals[["rate", "error"]].itertuples():
@@ -242,17 +302,11 @@ def _restarts(totals, costs):
     return bounds_of_events
 
 
-def _disputed(printed, low, high):
-    """Select the printed shares that lie outside the bounds by the counts (all dicts by category)."""
-    ends = {name: (low[name] - _LIKE, high[name] + _LIKE) for name in printed}
-    return {name: share for name, share in printed.items() if not ends[name][0] <= share <= ends[name][1]}
-
-
-def _core_cycles(rates):
+def _measure_core_cycles(rates):
     """Return the core's cycles (0.5–1) per cycle of one of its two threads, which share its slots while both run."""
-    counted = {spelling(event.rpartition(".")[2]): rate for event, rate in rates.items()}
-    alone = counted.get("onethreadactive", np.nan) / (counted.get("refxclk") or np.nan)
-    return 0.5 + 0.5 * min(alone, 1.0) if alone >= 0 else 1.0
+    rate_by_event = {spelling(event.rpartition(".")[2]): rate for event, rate in rates.items()}
+    active_alone = rate_by_event.get("onethreadactive", np.nan) / (rate_by_event.get("refxclk") or np.nan)
+    return 0.5 + 0.5 * min(active_alone, 1.0) if active_alone >= 0 else 1.0
 
 
 def surely_saved(savings):
@@ -271,7 +325,7 @@ _STALLED = ("stalled-cycles-frontend", "stalled-cycles-backend")
 _WITHOUT_STALLED = ("amd_zen2", "amd_zen3", "amd_zen4", "amd_zen5")
 
 
-def _doubtful(totals, costs):
+def _find_doubtful(totals, costs):
     """List the events that do not count what their names say; the bounds leave them out.
 
     These are:
@@ -284,47 +338,72 @@ def _doubtful(totals, costs):
     rates = {kind: {} for kind in ("L1D miss", "L2 miss", "L3 miss")}
     for event, rate in totals["rate"].items():
         rates.get(costs.kind(event), {})[event] = rate
-    last = rates["L3 miss"]
-    hardly = [event for event, rate in last.items() if rate < _HARDLY * max(last.values())]
+    last_level = rates["L3 miss"]
+    rare_misses = [event for event, rate in last_level.items() if rate < _HARDLY * max(last_level.values())]
     if costs.name == UNKNOWN:  # nobody knows which cache is the last level
-        return tuple(hardly)
-    stalled = [event for event in totals.index if spelling(event) in map(spelling, _STALLED)]
-    stalled = stalled if costs.name in _WITHOUT_STALLED and len(stalled) == len(_STALLED) else ()
-    first, second = (max(rates[kind].values(), default=np.nan) for kind in ("L1D miss", "L2 miss"))
-    failed = first > _MANY and second < _HARDLY * first
-    return (*stalled, *rates["L2 miss"], *last) if failed else (*stalled, *hardly)
+        return tuple(rare_misses)
+    stalls = [event for event in totals.index if spelling(event) in map(spelling, _STALLED)]
+    if costs.name not in _WITHOUT_STALLED or len(stalls) < len(_STALLED):
+        stalls = []
+    l1_misses = max(rates["L1D miss"].values(), default=np.nan)
+    l2_misses = max(rates["L2 miss"].values(), default=np.nan)
+    if l1_misses > _MANY and l2_misses < _HARDLY * l1_misses:
+        return (*stalls, *rates["L2 miss"], *last_level)
+    return (*stalls, *rare_misses)
 
 
-def _counted(totals, costs):
+def _compute_categories(totals, costs):
     """Compute the categories of tables from the counts: a :class:`_Counted`.
 
     Each bound is the share with the errors of its events. Where several tables fit equally well, a bound spans theirs.
     """
     rates = totals["rate"]
-    factors = np.vstack([np.ones(len(rates)), 1 + np.diag(totals["error"])])
-    steps = pd.DataFrame(factors * rates.to_numpy(), columns=rates.index)
-    steps = _with_slots_of_sum(steps)
-    fitting = fitting_tables(rates.index, costs.table, rates)
-    accounts = [account(steps, table) for table in fitting if table.of_slots]
-    tables = [_known_shares(computed, rates) for computed in accounts]
-    if not tables:
+    steps = _replace_slots_by_sum(_raise_by_errors(totals))
+    tables = [table for table in fitting_tables(rates.index, costs.table, rates) if table.of_slots]
+    accounts = [account(steps, table) for table in tables]
+    if not accounts:
         return _Counted([], exact=False, gap=0.0, error=0.0)
-    same = [name for name in tables[0] if all(name in table for table in tables)]
-    counted = []
-    for name in same:
-        low, high = min(table[name].low for table in tables), max(table[name].high for table in tables)
-        counted.append(Bound((name,), low, high, tables[0][name].events))
-    parts = ({part.name for part in computed.table.parts()} - {SIBLING} for computed in accounts)
-    exact = all(names <= set(same) for names in parts)
-    # Linux's table divides by counted slots, and so tells a gap also where the other table divides by its own sum.
-    counts = [account(steps, table) for table in linux_tables(rates.index)]
-    gap = max(map(sum_gap, [*accounts, *counts]), key=abs) if exact else 0.0
-    level = [bound for bound in counted if bound.categories[0] in (*LOSSES, "retired")]
+    bounds_by_category = _span([_bound_known_shares(computed, rates) for computed in accounts])
+    is_exact = all(_list_level_names(computed) <= set(bounds_by_category) for computed in accounts)
+    gap = _find_largest_gap(accounts, steps, rates) if is_exact else 0.0
+    level = [bound for name, bound in bounds_by_category.items() if name in (*LOSSES, "retired")]
     error = float(np.sqrt(sum((bound.high - bound.low) ** 2 for bound in level))) / 2
-    return _Counted(counted, exact, gap, error)
+    return _Counted([*bounds_by_category.values()], is_exact, gap, error)
 
 
-def _with_slots_of_sum(steps):
+def _raise_by_errors(totals):
+    """Return the rates as a row, and below it a row for each event in which its rate is raised by its error."""
+    factors = np.vstack([np.ones(len(totals)), 1 + np.diag(totals["error"])])
+    return pd.DataFrame(factors * totals["rate"].to_numpy(), columns=totals.index)
+
+
+def _span(bounds_by_table):
+    """Span the bounds (dicts by category) of several tables, for the categories that all of them have."""
+    first = bounds_by_table[0]
+    spanned = {}
+    for name in first:
+        if all(name in table for table in bounds_by_table):
+            low = min(table[name].low for table in bounds_by_table)
+            high = max(table[name].high for table in bounds_by_table)
+            spanned[name] = Bound((name,), low, high, first[name].events)
+    return spanned
+
+
+def _list_level_names(computed):
+    """Return the names of level 1 in the table of an account."""
+    return {part.name for part in computed.table.parts()} - {SIBLING}
+
+
+def _find_largest_gap(accounts, steps, rates):
+    """Find the largest gap of level 1 among the accounts and that by Linux's events.
+
+    Linux's table divides by counted slots. So it has a gap also where another table divides by its own sum.
+    """
+    linux_accounts = [account(steps, table) for table in linux_tables(rates.index)]
+    return max((sum_gap(computed) for computed in [*accounts, *linux_accounts]), key=abs)
+
+
+def _replace_slots_by_sum(steps):
     """Replace the slots in rates (a row per step) by the sum of Linux's four top-down events.
 
     Intel and perf divide the four events by this sum. It replaces the slots only if it is near them: as near as
@@ -339,23 +418,25 @@ def _with_slots_of_sum(steps):
     return steps
 
 
-def _known_shares(computed, rates):
+def _bound_known_shares(computed, rates):
     """Bound the categories that were computed from counted events, not from cycles alone: a dict by category.
 
     The first row of `computed` has the shares; each further row has the shares with one event raised by its error.
     """
-    at = computed.shares.iloc[0]
-    error = np.sqrt(((computed.shares - at) ** 2).sum())
-    known = {}
+    shares = computed.shares.iloc[0]
+    errors = np.sqrt(((computed.shares - shares) ** 2).sum())
+    bounds_by_name = {}
     for name, formula in computed.formulas.items():
-        taken = set(map(spelling, names_in(formula)))
-        events = tuple(event for event in rates.index if spelling(event) in taken)
-        if name in _parents() and (events or formula == REMAINDER):
-            known[name] = Bound((name,), at[name] - error[name], at[name] + error[name], events)
-    return known
+        names = set(map(spelling, names_in(formula)))
+        events = tuple(event for event in rates.index if spelling(event) in names)
+        if name in _map_parents() and (events or formula == REMAINDER):
+            bounds_by_name[name] = Bound(
+                (name,), shares[name] - errors[name], shares[name] + errors[name], events
+            )
+    return bounds_by_name
 
 
-def _instructions(totals, costs):
+def _bound_retired(totals, costs):
     """Bound the retired slots by the count of instructions: a list of one bound, empty without that count.
 
     An instruction takes one or two slots, except that one fused with a branch takes none.
@@ -365,12 +446,14 @@ def _instructions(totals, costs):
     rate, error = totals.loc["instructions", ["rate", "error"]]
     slot = costs.cycles("slot")
     branches = (row for row in totals.itertuples() if costs.kind(row.Index) == "branch")
-    fused = min([0.5 * rate, *(of.rate * (1 + of.error) for of in branches)]) if costs.fused else 0.0
+    fused = (
+        min([0.5 * rate, *(branch.rate * (1 + branch.error) for branch in branches)]) if costs.fused else 0.0
+    )
     low = (rate * (1 - error) - fused) * slot[0]
     return [Bound(("retired",), low, min(1.0, 2 * rate * (1 + error) * slot[1]), ("instructions",))]
 
 
-def _costs(totals, costs, ghz):
+def _bound_by_costs(totals, costs, ghz):
     """Yield the bound that each event of a known kind sets by its least and most cost in cycles."""
     kinds = common()["kinds"]
     for event, rate, error in totals[["rate", "error"]].itertuples():
@@ -385,57 +468,96 @@ def _costs(totals, costs, ghz):
             )
 
 
-def _parents():
+def _map_parents():
     """Map every category to its parent; "" for those of level 1."""
     parts = common()["parts"] | common()["more"]
     return {part: "" if name == "all" else name for name, inside in parts.items() for part in inside}
 
 
 def _tighten(stated, gap):
-    """Propagate bounds through the sums of categories: (low by category, high by category, largest contradiction).
+    """Propagate bounds through the sums of categories, until none moves: :class:`_Ranges`.
 
     `stated` is a list of :class:`Bound`; level 1 may differ from all slots by `gap`. Categories that
     data/topdown/costs/common.yaml lists as rare are bounded by it where nothing else does, from above only. SciPy's
     linear programs give the same where there is a solution, in 80 times the time (105 against 1.3 ms).
     """
-    named = {name for bound in stated for name in bound.categories}
-    rare = [Bound((name,), 0.0, most, ()) for name, most in common()["rare"].items() if name not in named]
-    ends = dict.fromkeys(common()["parts"], (0.0, 0.0)) | {"all": (-gap, gap)}
-    ends |= dict.fromkeys(common()["more"], (0.0, 1.0))
-    sums = common()["parts"] | common()["more"]
-    forms = [({name: 1.0} | dict.fromkeys(sums[name], -1.0), *both) for name, both in ends.items()]
-    forms += [(dict.fromkeys(bound.categories, 1.0), bound.low, bound.high) for bound in [*stated, *rare]]
-    low = dict.fromkeys(_parents(), 0.0) | {"all": 1.0}
+    rare = _bound_rare(stated)
+    inequalities = _list_inequalities([*stated, *rare], gap)
+    low = dict.fromkeys(_map_parents(), 0.0) | {"all": 1.0}
     high = dict.fromkeys(low, 1.0)
-    worst = 0.0
+    contradiction = 0.0
     for _ in range(_ROUNDS):
         moved = 0.0
-        for form, least, most in forms:
-            for name in form:
-                new_low, new_high = _range(form, name, low, high, least, most)
-                new_low, new_high = max(new_low, low[name]), min(new_high, high[name])
-                if new_low > new_high:  # a contradiction: the range that was there stays
-                    worst = max(worst, new_low - new_high)
-                    new_low, new_high = low[name], high[name]
-                moved += new_low - low[name] + high[name] - new_high
-                low[name], high[name] = new_low, new_high
+        for inequality in inequalities:
+            for name in inequality[0]:
+                step, excess = _narrow(name, inequality, low, high)
+                moved += step
+                contradiction = max(contradiction, excess)
         if moved < 1e-6:
             break
+    _restore_lower_bounds(low, stated, rare)
+    return _Ranges(low, high, contradiction if contradiction > _AGREES else 0.0)
+
+
+def _bound_rare(stated):
+    """Bound from above the categories that are rare and that no event bounds."""
+    named = {name for bound in stated for name in bound.categories}
+    return [Bound((name,), 0.0, most, ()) for name, most in common()["rare"].items() if name not in named]
+
+
+def _list_inequalities(stated, gap):
+    """List all inequalities ``least <= sum of factor * category <= most``: (factors by category, least, most)."""
+    parts = common()["parts"]
+    more = common()["more"]
+    inequalities = []
+    for whole, inside in (parts | more).items():
+        least, most = (0.0, 1.0) if whole in more else (0.0, 0.0)
+        if whole == "all":
+            least, most = -gap, gap
+        factors = {whole: 1.0} | dict.fromkeys(inside, -1.0)
+        inequalities.append((factors, least, most))
+    inequalities += [(dict.fromkeys(bound.categories, 1.0), bound.low, bound.high) for bound in stated]
+    return inequalities
+
+
+def _narrow(name, inequality, low, high):
+    """Narrow the range of a category in `low` and `high` by an inequality, unless it contradicts the range.
+
+    Returns by how much the range became narrower, and by how much the inequality contradicts it.
+    """
+    factors, least, most = inequality
+    new_low, new_high = _compute_range(factors, name, low, high, least, most)
+    new_low = max(new_low, low[name])
+    new_high = min(new_high, high[name])
+    if new_low > new_high:
+        return 0.0, new_low - new_high
+    step = new_low - low[name] + high[name] - new_high
+    low[name] = new_low
+    high[name] = new_high
+    return step, 0.0
+
+
+def _restore_lower_bounds(low, stated, rare):
+    """Set the lower bounds of the siblings of rare categories to those that were stated.
+
+    A rare category is bounded by convention, which is no evidence that its siblings take more.
+    """
+    rare_names = {bound.categories[0] for bound in rare}
     for parts in common()["parts"].values():
-        for part in parts if any(bound.categories[0] in parts for bound in rare) else ():
-            low[part] = max((bound.low for bound in stated if bound.categories == (part,)), default=0.0)
-    return low, high, worst if worst > _AGREES else 0.0
+        if rare_names & set(parts):
+            for part in parts:
+                low[part] = max((bound.low for bound in stated if bound.categories == (part,)), default=0.0)
 
 
-def _range(form, name, low, high, least, most):
+def _compute_range(factors, name, low, high, least, most):
     """Compute the range (low, high) of one category from a sum with other categories.
 
-    The sum is ``least <= sum of factor * category <= most``; the others have the ranges `low` to `high`. `form` has
+    The sum is ``least <= sum of factor * category <= most``; the others have the ranges `low` to `high`. `factors` has
     the factors, 1 or -1, by category.
     """
-    sign = form[name]
-    others = [(part, by) for part, by in form.items() if part != name]
-    smallest = sum(by * (low if by > 0 else high)[part] for part, by in others)
-    largest = sum(by * (high if by > 0 else low)[part] for part, by in others)
+    sign = factors[name]
+    other_terms = [(part, factor) for part, factor in factors.items() if part != name]
+    smallest = sum(factor * (low if factor > 0 else high)[part] for part, factor in other_terms)
+    largest = sum(factor * (high if factor > 0 else low)[part] for part, factor in other_terms)
     ends = sign * (least - largest), sign * (most - smallest)
     return min(ends), max(ends)

@@ -95,14 +95,14 @@ class TopdownTable:
 
     def takes(self, events):
         """Select the `events` that a formula of the table names, in any spelling; cycles and slots among them."""
-        named = set(map(spelling, [*self.events(), "topdown.slots", "cycles"]))
-        return [event for event in events if spelling(event) in named]
+        names = set(map(spelling, [*self.events(), "topdown.slots", "cycles"]))
+        return [event for event in events if spelling(event) in names]
 
     def events(self):
         """List the names of all events in the formulas, each once."""
         formulas = [*self.slots, *(text for category in self.categories for text in category.formulas)]
-        named = dict.fromkeys(name for text in formulas for name in names_in(text))
-        return [name for name in named if name not in ("parent", "slots")]
+        names = dict.fromkeys(name for text in formulas for name in names_in(text))
+        return [name for name in names if name not in ("parent", "slots")]
 
 
 def tables() -> list[str]:
@@ -142,36 +142,36 @@ def read_table(name: str) -> TopdownTable:
         raise InputError(f"there is no table {name!r} under data/topdown; there are {', '.join(tables())}.")
     path = places.shipped("topdown") / f"{name}.yaml"
     if not path.is_file():
-        return _from_file(name)
+        return _read_processor_table(name)
     read = places.read_yaml(path)
-    categories = tuple(_categories(read["categories"], "", name))
+    categories = tuple(_list_categories(read["categories"], "", name))
     widths = tuple(read.get("widths", ()))
-    slots, closes = _listed(read["slots"]), read.get("closes", False)
+    slots, closes = _as_tuple(read["slots"]), read.get("closes", False)
     return TopdownTable(name, read["source"], slots, closes, categories, widths)
 
 
-def _from_file(name):
+def _read_processor_table(name):
     """Make the table from a file under data/processors, which tools/make_processor_tables.py writes."""
-    about = processors.read(name)
+    contents = processors.read(name)
     categories = tuple(
         Category(row["name"], row["parent"], tuple(row["formulas"]), row["about"], row["advice"])
-        for row in about["categories"]
+        for row in contents["categories"]
     )
-    return TopdownTable(name, about["source"], _listed(about["slots"]), False, categories)
+    return TopdownTable(name, contents["source"], _as_tuple(contents["slots"]), False, categories)
 
 
-def _categories(described, parent, table):
+def _list_categories(described, parent, table):
     """Yield each Category of a table's YAML, and after it its parts."""
     for name, about in described.items():
         if unknown := set(about) - {"formula", "about", "advice", "parts"}:
             raise FormulaError(f"data/topdown/{table}.yaml: {name}: {', '.join(sorted(unknown))} is unknown.")
         formula = about["formula"]
-        formulas = () if formula == REST else _listed(formula)
+        formulas = () if formula == REST else _as_tuple(formula)
         yield Category(name, parent, formulas, about["about"], about.get("advice", ""))
-        yield from _categories(about.get("parts", {}), name, table)
+        yield from _list_categories(about.get("parts", {}), name, table)
 
 
-def _listed(formula):
+def _as_tuple(formula):
     """Return a formula, or a list of formulas, as a tuple."""
     return tuple(formula) if isinstance(formula, list) else (formula,)
 
@@ -243,10 +243,10 @@ def evaluate(formula, values):
     except SyntaxError as error:
         raise FormulaError(f"{formula!r} is not a formula: {error.msg}") from None
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _value(tree, {variables[name]: values[name] for name in names}, formula)
+        return _compute_node(tree, {variables[name]: values[name] for name in names}, formula)
 
 
-def _value(node, values, formula):
+def _compute_node(node, values, formula):
     """Compute a node of the formula's syntax tree from the `values` of its names; `formula` is for messages."""
     match node:
         case ast.Name(id=name) if name in values:
@@ -256,13 +256,15 @@ def _value(node, values, formula):
         case (
             ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right])
         ) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_value(left, values, formula), _value(right, values, formula))
+            return _OPERATORS[type(op)](
+                _compute_node(left, values, formula), _compute_node(right, values, formula)
+            )
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(operand, values, formula)
-        case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if name in _FUNCTIONS:
+            return -_compute_node(operand, values, formula)
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
             function, n_arguments = _FUNCTIONS[name]
-            if len(given) == n_arguments:
-                return function(*(_value(argument, values, formula) for argument in given))
+            if len(arguments) == n_arguments:
+                return function(*(_compute_node(argument, values, formula) for argument in arguments))
     raise FormulaError(
         f"{formula!r} is not a formula: it takes events, numbers, + - * / and brackets, min(a, b), max(a, b) and "
         "where(a > b, if so, if not)."

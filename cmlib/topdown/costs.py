@@ -101,10 +101,12 @@ class Costs:
 def known_costs():
     """List the names of the processors whose costs are known, sorted."""
     names = {file.stem for file in (places.shipped("topdown") / "costs").glob("*.yaml")}
-    return sorted(names - {"common", UNKNOWN} | {name for name in processors.known() if _costs_of(name)})
+    return sorted(
+        names - {"common", UNKNOWN} | {name for name in processors.known() if _read_processor_costs(name)}
+    )
 
 
-def _costs_of(name):
+def _read_processor_costs(name):
     """Return the costs in the file of a processor under data/processors; None if there are none."""
     return processors.read(name)["costs"] if name in processors.known() else None
 
@@ -134,7 +136,7 @@ def read_costs(name: str = UNKNOWN) -> Costs:
         width=tuple(width) if isinstance(width, list) else (width, width),
         ghz=read["GHz"],
         latency={key: tuple(cost) if isinstance(cost, list) else (cost, 0) for key, cost in latency.items()},
-        restart=_restart_of(name),
+        restart=_find_restart(name),
         fused=read["fused"],
         kinds={spelling(event): kind for event, kind in kinds.items()},
         decide=read["decide"],
@@ -142,7 +144,7 @@ def read_costs(name: str = UNKNOWN) -> Costs:
     )
 
 
-def _restart_of(name):
+def _find_restart(name):
     """Return the restart penalty of the processor whose name begins with the longest key in common.yaml."""
     penalties = common()["restart"]
     beginnings = [beginning for beginning in penalties if name.startswith(beginning)]
@@ -167,6 +169,6 @@ def common():
 
 def _read(name):
     """Read costs as a dict, from a processor's file or else from data/topdown/costs."""
-    if costs := _costs_of(name):
+    if costs := _read_processor_costs(name):
         return costs | {"table": name if processors.read(name)["categories"] else ""}
     return places.read_yaml(places.shipped("topdown") / "costs" / f"{name}.yaml")

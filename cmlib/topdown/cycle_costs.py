@@ -149,18 +149,22 @@ def split_cycles(totals, costs, shares, counts, *, ghz=None):
     """
     if "instructions" not in totals.index:
         return []
-    found = _find_events(totals, costs, counts, ghz)
-    parts = [_useful_work(totals.at["instructions", "rate"], costs)]
-    if "misprediction" in found:
+    cost_by_kind = _find_events(totals, costs, counts, ghz)
+    parts = [_share_useful_work(totals.at["instructions", "rate"], costs)]
+    if "misprediction" in cost_by_kind:
         limit = shares.at["bad speculation", "high"] + shares.at["front end", "high"]
-        parts.append(_share(MISPREDICTED, [found["misprediction"]], limit))
-    missed = tuple(kind for kind in _NEXT_LATENCY if kind in found)
-    if missed:
-        parts.append(_share(DATA_MISSES, [found[kind] for kind in missed], shares.at["back end", "high"]))
+        parts.append(_limit_share(MISPREDICTED, [cost_by_kind["misprediction"]], limit))
+    missed_kinds = tuple(kind for kind in _NEXT_LATENCY if kind in cost_by_kind)
+    if missed_kinds:
+        parts.append(
+            _limit_share(
+                DATA_MISSES, [cost_by_kind[kind] for kind in missed_kinds], shares.at["back end", "high"]
+            )
+        )
     for kind, (name, _) in _OTHER_MISSES.items():
-        if kind in found:
-            parts.append(_share(name, [found[kind]], 1.0))
-    remaining = tuple(filter(None, [_REMAINS[missed], "core", "instruction supply"]))
+        if kind in cost_by_kind:
+            parts.append(_limit_share(name, [cost_by_kind[kind]], 1.0))
+    remaining = tuple(filter(None, [_REMAINS[missed_kinds], "core", "instruction supply"]))
     return _make_consistent(parts, remaining)
 
 
@@ -190,38 +194,38 @@ def _describe_width(width):
 
 def _find_events(totals, costs, counts, ghz):
     """Return the cost of the events of each kind (dict of EventCost by kind): of the event that happened most often."""
-    found = {}
+    cost_by_kind = {}
     for event, rate in totals["rate"].items():
         kind = costs.kind(event)
-        named = _name_and_cost(kind, costs, ghz)
-        if named is None:
+        name_and_cost = _find_name_and_cost(kind, costs, ghz)
+        if name_and_cost is None:
             continue
-        name, (least, most) = named
+        name, (least, most) = name_and_cost
         cost = EventCost(event, name, counts.get(event), (least, most), rate * least, rate * most)
-        if kind not in found or cost.high > found[kind].high:
-            found[kind] = cost
-    return found
+        if kind not in cost_by_kind or cost.high > cost_by_kind[kind].high:
+            cost_by_kind[kind] = cost
+    return cost_by_kind
 
 
-def _name_and_cost(kind, costs, ghz):
+def _find_name_and_cost(kind, costs, ghz):
     """Return what the events of a kind are called, and what one takes [cycles]; None if it has no known cost."""
     if kind == "misprediction":
         return "mispredictions", costs.restart
     if kind in _NEXT_LATENCY:
-        return _MISSES[kind], (0.0, _latency(_NEXT_LATENCY[kind], costs, ghz))
+        return _MISSES[kind], (0.0, _find_latency(_NEXT_LATENCY[kind], costs, ghz))
     if kind in _OTHER_MISSES:
         name, latency = _OTHER_MISSES[kind]
-        return name, (0.0, _latency(latency, costs, ghz))
+        return name, (0.0, _find_latency(latency, costs, ghz))
     return None
 
 
-def _useful_work(ipc, costs):
+def _share_useful_work(ipc, costs):
     least, most = usual_width(costs)
     least, most = max(least, ipc), max(most, ipc)
     return CycleShare(USEFUL, "", ipc / most, min(1.0, ipc / least), width=(least, most))
 
 
-def _latency(name, costs, ghz):
+def _find_latency(name, costs, ghz):
     """Return the most that an access takes longer [cycles]; of an unknown processor, that of the usual ones."""
     if costs.width[0] == costs.width[1]:
         return costs.cycles(name, ghz)[1]
@@ -229,28 +233,28 @@ def _latency(name, costs, ghz):
     return least + added_ns * (ghz or _USUAL_GHZ)
 
 
-def _share(name, events, limit):
+def _limit_share(name, events, limit):
     """Return the share of some events, at most what the account leaves to them."""
     high = min(1.0, limit, sum(event.high for event in events))
     low = min(high, sum(event.low for event in events))
     return CycleShare(name, _ADVICE[name], low, high, events=tuple(events))
 
 
-def _make_consistent(found, remaining):
+def _make_consistent(shares, remaining):
     """Append the rest, and cut every range at what the lower ends of the others leave.
 
     A cost may be hidden by useful work and the other way round: where the lower ends exceed all cycles, those of the
     costs are reduced.
     """
-    useful, *known = found
+    useful, *costs = shares
     room = 1.0 - useful.low
-    surplus = sum(share.low for share in known) - room
+    surplus = sum(share.low for share in costs) - room
     if surplus > 0:
-        factor = room / sum(share.low for share in known)
-        known = [replace(share, low=share.low * factor) for share in known]
-    found = [useful, *known]
-    lowest = sum(share.low for share in found)
-    found = [replace(share, high=min(share.high, 1.0 - (lowest - share.low))) for share in found]
-    least = max(0.0, 1.0 - sum(share.high for share in found))
+        factor = room / sum(share.low for share in costs)
+        costs = [replace(share, low=share.low * factor) for share in costs]
+    shares = [useful, *costs]
+    lowest = sum(share.low for share in shares)
+    shares = [replace(share, high=min(share.high, 1.0 - (lowest - share.low))) for share in shares]
+    least = max(0.0, 1.0 - sum(share.high for share in shares))
     rest = CycleShare(REST, "", least, max(0.0, 1.0 - lowest), contains=remaining)
-    return [*found, rest]
+    return [*shares, rest]

@@ -14,15 +14,15 @@ def command_to_decide(verdict, metrics, are_listed, modifier, interval_ms, core)
     `are_listed` (the recording machine's perf has the group) or if no deciding events are known.
     """
     if verdict.decide and not are_listed:
-        spelled = [_spelled(event, modifier, core) for event in ("instructions", "cycles", *verdict.decide)]
-        return perf_stat(spelled, interval_ms)
+        names = [_spell_event(event, modifier, core) for event in ("instructions", "cycles", *verdict.decide)]
+        return perf_stat(names, interval_ms)
     if verdict.certainty not in ("open", "likely") or not metrics:
         return ""
     group = next(iter(metrics.values())) if len(metrics) == 1 else "GROUP"
-    counted = ["-e", "instructions,cycles", "-o", "FILE", "--", "COMMAND"]
-    words = ["-I", f"{interval_ms:.0f}", "-x,", "-M", group, *counted]
-    which = ", ".join(f"{name} on {where}" for where, name in metrics.items())
-    return command_line("perf", "stat", *words) + f"  # GROUP: {which}" * (len(metrics) > 1)
+    tail = ["-e", "instructions,cycles", "-o", "FILE", "--", "COMMAND"]
+    words = ["-I", f"{interval_ms:.0f}", "-x,", "-M", group, *tail]
+    groups = ", ".join(f"{name} on {where}" for where, name in metrics.items())
+    return command_line("perf", "stat", *words) + f"  # GROUP: {groups}" * (len(metrics) > 1)
 
 
 def command_to_separate(verdict, metrics, recording):
@@ -43,20 +43,20 @@ def command_to_separate(verdict, metrics, recording):
     """
     words = recorded_words(recording.command)
     if metrics:
-        (_, group), *others = metrics.items()
+        (_, group), *other_groups = metrics.items()
         line = command_line("perf", "stat", "-M", group, "--", *words)
-        remark = "; ".join(f"{where}: -M {name}" for where, name in others)
+        remark = "; ".join(f"{where}: -M {name}" for where, name in other_groups)
         return f"{line}   ({remark})" if line and remark else line
     if not verdict.decide:
         return ""
     pmu = recording.core
     names = [
-        _spelled(event, recording.modifier, pmu) for event in ("instructions", "cycles", *verdict.decide)
+        _spell_event(event, recording.modifier, pmu) for event in ("instructions", "cycles", *verdict.decide)
     ]
     return command_line("perf", "stat", "-e", ",".join(names), "--", *words)
 
 
-def _spelled(event, modifier, core):
+def _spell_event(event, modifier, core):
     """Write an event (name, or dict of ``code`` and ``name``) as ``perf stat -e`` takes it."""
     if isinstance(event, str) and core:
         return f"{core}/{event}/{modifier}"

@@ -23,7 +23,7 @@ _NOTABLE = 0.01  # upper bound [share of the cycles] from which on a known cost 
 _ABOUT_AS_LARGE = 0.9  # of the largest upper bound: such costs are named together
 _ADVISED = 0.05  # upper bound [share of the cycles] from which on there is advice on a known cost
 _MOST_OF_IT = 0.55  # middle of the range of useful work from which on it is the first thing to reduce
-# Most that instruction supply is taken to lose [share of the cycles] where no event bounds it: published accounts of
+# Most that instruction supply is assumed to lose [share of the cycles] where no event bounds it: published accounts of
 # programs with much code have 15 to 30 % (Kanev et al., ISCA 2015), and more is rare.
 _MOST_OF_SUPPLY = 0.4
 # What cycles with too few instructions may take besides those that perf counts as stalled by the front end.
@@ -117,7 +117,7 @@ def find_first_answer(
     if utilization.state == IN_KERNEL:
         return _answer_in_kernel(utilization, words)
     if account and account["how"] != "open":
-        details = [*_utilization_details(utilization), *_known_costs(cycles)]
+        details = [*_describe_utilization(utilization), *_describe_known_costs(cycles)]
         return FirstAnswer(
             SLOTS, account["text"], details, account["advice"], separate, hint if separate else ""
         )
@@ -126,7 +126,7 @@ def find_first_answer(
         return _answer_by_costs(utilization, cycles, account, separate, texts, hint, most_of_supply)
     if account:
         advice = account["advice"] or _advise_separation("what limits it", separate)
-        details = _utilization_details(utilization)
+        details = _describe_utilization(utilization)
         return FirstAnswer(NOT_SEPARATED, account["text"], details, advice, separate, hint)
     return _answer_without_cycles(utilization, words, lacks_cycles)
 
@@ -147,13 +147,13 @@ def _answer_waiting(utilization):
 
 def _answer_in_kernel(utilization, words):
     """Answer for a program with much system time: page faults or switches if they explain most of it."""
-    likely = [cost for cost in utilization.costs if cost.high >= _MOSTLY * utilization.kernel]
-    actions = [_KERNEL_ADVICE[cost.name] for cost in likely]
+    likely_costs = [cost for cost in utilization.costs if cost.high >= _MOSTLY * utilization.kernel]
+    actions = [_KERNEL_ADVICE[cost.name] for cost in likely_costs]
     trace = command_code("perf", "trace", "-s", "--", *words)
     record = command_code("perf", "record", "-g", "-e", "cycles:k", "--", *words)
     actions.append(f"find the system calls and kernel functions that take it ({trace}, {record})")
-    most = {cost.name: cost.high for cost in likely}
-    limits = [*most.values(), utilization.kernel]
+    most_by_cost = {cost.name: cost.high for cost in likely_costs}
+    limits = [*most_by_cost.values(), utilization.kernel]
     advice = [
         {
             "category": "kernel",
@@ -171,13 +171,13 @@ def _name_largest_costs(shares):
     most = max(share.high for share in shares)
     largest = [share for share in shares if share.high >= _ABOUT_AS_LARGE * most]
     if len(largest) == 1:
-        return f"Largest known cost: {largest[0].name}, {_range(largest[0])} of the cycles."
-    named = _enumerate([f"{share.name} ({_range(share)})" for share in largest])
-    return f"Largest known costs, in cycles, not separated from each other: {named}."
+        return f"Largest known cost: {largest[0].name}, {_format_range(largest[0])} of the cycles."
+    names = _enumerate([f"{share.name} ({_format_range(share)})" for share in largest])
+    return f"Largest known costs, in cycles, not separated from each other: {names}."
 
 
 def _limit_supply(stalled):
-    """Return the most that instruction supply is taken to lose [share of the cycles], by convention."""
+    """Return the most that instruction supply is assumed to lose [share of the cycles]."""
     if stalled is None:
         return _MOST_OF_SUPPLY
     return min(_MOST_OF_SUPPLY, stalled + _MOST_BESIDE_STALLS)
@@ -185,40 +185,46 @@ def _limit_supply(stalled):
 
 def _answer_by_costs(utilization, cycles, account, separate, texts, hint, most_of_supply):
     """Answer where the slots decide nothing: by the largest known cost, useful work, or what is not separated."""
-    useful, *known, rest = cycles
-    names = _enumerate(rest.contains)
-    large = [share for share in known if share.weight() >= _LARGE]
-    details = [*_utilization_details(utilization), *_known_costs(cycles)]
+    useful, *costs, rest = cycles
     bounded = [entry for entry in (account or {}).get("advice", []) if entry["at_most"] is not None]
-    advice = _advise_on_costs(known, texts, bounded)
-    if large:
-        headline = _name_largest_costs(large)
-        return FirstAnswer(KNOWN_COST, headline, details, advice, separate, hint)
-    if (useful.low + useful.high) / 2 >= _MOST_OF_IT:
-        headline = f"Mostly useful work: {_range(useful)} of what the processor can begin per cycle."
-        first = _advise("retired", texts, None)
-        return FirstAnswer(USEFUL_WORK, headline, details, [first, *advice], separate, hint)
-    if _is_likely_back_end(useful, known, rest, most_of_supply):
-        back_end = " or ".join(name for name in rest.contains if name != _SUPPLY)
-        headline = (
-            f"Likely the back end ({back_end}): {_range(rest)} of the cycles are lost and not explained, of which "
-            f"instruction supply has seldom more than {100 * most_of_supply:.0f} points."
-        )
-        first = _advise_separation(names, separate)
-        return FirstAnswer(LIKELY_BACK_END, headline, details, [*first, *advice], separate, hint)
-    headline = f"Not separated: {names} take {_range(rest)} of the cycles."
-    first = _advise_separation(names, separate)
-    return FirstAnswer(NOT_SEPARATED, headline, details, [*first, *advice], separate, hint)
+    advice = _advise_on_costs(costs, texts, bounded)
+    large_costs = [share for share in costs if share.weight() >= _LARGE]
+    if large_costs:
+        kind = KNOWN_COST
+        headline = _name_largest_costs(large_costs)
+    elif (useful.low + useful.high) / 2 >= _MOST_OF_IT:
+        kind = USEFUL_WORK
+        headline = f"Mostly useful work: {_format_range(useful)} of what the processor can begin per cycle."
+        advice = [_advise("retired", texts, None), *advice]
+    elif _is_likely_back_end(useful, costs, rest, most_of_supply):
+        kind = LIKELY_BACK_END
+        headline = _name_back_end(rest, most_of_supply)
+        advice = [*_advise_separation(_enumerate(rest.contains), separate), *advice]
+    else:
+        kind = NOT_SEPARATED
+        headline = f"Not separated: {_enumerate(rest.contains)} take {_format_range(rest)} of the cycles."
+        advice = [*_advise_separation(_enumerate(rest.contains), separate), *advice]
+    details = [*_describe_utilization(utilization), *_describe_known_costs(cycles)]
+    return FirstAnswer(kind, headline, details, advice, separate, hint)
 
 
-def _is_likely_back_end(useful, known, rest, most_of_supply):
-    """Return True if the back end is the largest by elimination.
+def _name_back_end(rest, most_of_supply):
+    """Return the headline that the back end is likely: the lost cycles that no event explains."""
+    back_end = " or ".join(name for name in rest.contains if name != _SUPPLY)
+    return (
+        f"Likely the back end ({back_end}): {_format_range(rest)} of the cycles are lost and not explained, of which "
+        f"instruction supply has seldom more than {100 * most_of_supply:.0f} points."
+    )
 
-    The least that the rest takes, without the most that instruction supply is taken to lose, is then more than the most
-    of anything else.
+
+def _is_likely_back_end(useful, costs, rest, most_of_supply):
+    """Return True if the back end is the largest loss by elimination.
+
+    The rest is the back end and instruction supply. Its lower bound, minus the most that instruction supply is assumed
+    to lose, must be at least the upper bound of everything else.
     """
-    others = [useful.high, most_of_supply, *(share.high for share in known)]
-    return _SUPPLY in rest.contains and rest.low - most_of_supply >= max(others)
+    other_limits = [useful.high, most_of_supply, *(share.high for share in costs)]
+    return _SUPPLY in rest.contains and rest.low - most_of_supply >= max(other_limits)
 
 
 def _answer_without_cycles(utilization, words, lacks_cycles):
@@ -227,7 +233,7 @@ def _answer_without_cycles(utilization, words, lacks_cycles):
     if not lacks_cycles:
         return FirstAnswer(NOT_KNOWN, utilization.describe(), details, [], "", "")
     headline = "Cycles were not counted, so what limits the program is not known."
-    details = [*_utilization_details(utilization)]
+    details = [*_describe_utilization(utilization)]
     count = command_code("perf", "stat", "--", *words)
     simulate = command_line("cmlib", "diagnose", "--simulate", "--", *words)
     action = f"count on a machine with hardware counters ({count}), or simulate: {as_code(simulate)}"
@@ -235,26 +241,26 @@ def _answer_without_cycles(utilization, words, lacks_cycles):
     return FirstAnswer(NOT_KNOWN, headline, details, [entry], simulate, "")
 
 
-def _utilization_details(utilization):
+def _describe_utilization(utilization):
     """Describe the kernel's share and its costs, where these are notable (list of sentences)."""
     sentence = utilization.describe()
     return [*filter(None, [sentence]), *utilization.describe_costs()]
 
 
-def _known_costs(cycles):
+def _describe_known_costs(cycles):
     """Describe each kind of event with a known cost, in one sentence each."""
     return [event.describe() for share in cycles for event in share.events if event.high >= _NOTABLE]
 
 
-def _advise_on_costs(known, texts, bounded):
+def _advise_on_costs(costs, texts, bounded):
     """Advise on known costs that are not surely small, the largest upper bound first.
 
     `bounded` are entries of the account's advice, which name other losses with an upper bound.
     """
-    large = [share for share in known if share.high >= _ADVISED]
+    large = [share for share in costs if share.high >= _ADVISED]
     entries = [_advise(share.category, texts, 100 * share.high, cause=share.name) for share in large]
-    named = {entry["category"] for entry in entries}
-    entries += [entry for entry in bounded if entry["category"] not in named]
+    categories = {entry["category"] for entry in entries}
+    entries += [entry for entry in bounded if entry["category"] not in categories]
     return sorted(entries, key=lambda entry: -entry["at_most"])
 
 
@@ -286,11 +292,11 @@ def _advise_separation(names, separate):
 
 def _enumerate(names):
     """Return names as text: ``memory, core and instruction supply``."""
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    *first_names, last_name = names
+    return f"{', '.join(first_names)} and {last_name}" if first_names else last_name
 
 
-def _range(share):
+def _format_range(share):
     """Return a share of the cycles as text, such as ``34 to 46 %``."""
     low, high = 100 * share.low, 100 * share.high
     if low < 1:

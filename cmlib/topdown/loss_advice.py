@@ -25,19 +25,19 @@ _LEVEL_2 = {
 }
 
 
-def read_advice(table, of_runtime, processor):
+def read_advice(table, runtime_advice, processor):
     """Return advice by category (dict of str): a runtime's, or else that of the processor's table.
 
     Parameters
     ----------
     table : cmlib.topdown.category_tables.TopdownTable
-    of_runtime : dict of str to str
+    runtime_advice : dict of str to str
         Advice of the language runtime, from :func:`cmlib.topdown.runtimes.advice_for`.
     processor : str
         Its name; the advice on the back end names the command that splits it there.
     """
     texts = {category.name: category.advice for category in table.categories if category.advice}
-    texts |= of_runtime
+    texts |= runtime_advice
     vendor = processor.partition("_")[0]
     command = _LEVEL_2.get(processor, _LEVEL_2.get(vendor))
     if command:
@@ -69,18 +69,21 @@ def advise_on_losses(shares, verdict, texts, misses):
     """
     if not verdict.limits:
         return [_advise(texts, "retired")]
-    category_by_loss = _losses(shares, texts)
-    chosen = _choose(shares, verdict, category_by_loss)
+    category_by_loss = _find_losses(shares, texts)
+    chosen = _choose_losses(shares, verdict, category_by_loss)
     if chosen.empty:
         return _advise_on_misses(misses, texts)
-    limits = {name: _limit(shares, name) for name in chosen.index}
+    limits = {name: _limit_loss(shares, name) for name in chosen.index}
     possible = verdict.limits if verdict.certainty == "open" else ()
-    others = sorted({*possible} - {category_by_loss[name] for name in limits})
+    other_categories = sorted({*possible} - {category_by_loss[name] for name in limits})
     last = chosen.index[-1]
-    return [_advise(texts, name, at_most, others if name == last else ()) for name, at_most in limits.items()]
+    return [
+        _advise(texts, name, at_most, other_categories if name == last else ())
+        for name, at_most in limits.items()
+    ]
 
 
-def _losses(shares, texts):
+def _find_losses(shares, texts):
     """Return the losses with the category of level 1 that each is in (dict): categories, or their parts."""
     losses = {}
     for name in LOSSES:
@@ -91,19 +94,19 @@ def _losses(shares, texts):
     return losses
 
 
-def _choose(shares, verdict, category_by_loss):
+def _choose_losses(shares, verdict, category_by_loss):
     """Return the bounds of the losses that there is advice on, in its order (DataFrame)."""
-    limit = verdict.limits[:1] if verdict.certainty in ("decided", "likely") else ()
+    limiting = verdict.limits[:1] if verdict.certainty in ("decided", "likely") else ()
     ranked = shares.loc[[*category_by_loss], ["low", "high"]]
-    ranked = ranked.assign(limit=[category in limit for category in category_by_loss.values()])
+    ranked = ranked.assign(limit=[category in limiting for category in category_by_loss.values()])
     ranked = ranked.sort_values(["limit", "low"], ascending=False)
-    least = max(_NEAR * ranked["low"].max(), _NOTHING)
-    is_sure = ranked["low"].gt(_NOTHING) & ranked["high"].gt(least)
+    threshold = max(_NEAR * ranked["low"].max(), _NOTHING)
+    is_sure = ranked["low"].gt(_NOTHING) & ranked["high"].gt(threshold)
     is_surely_small = ranked["high"].lt(_SMALL) & ranked["high"].lt(ranked["high"].max())
-    return ranked[(ranked["limit"] & ranked["high"].gt(least)) | (is_sure & ~is_surely_small)]
+    return ranked[(ranked["limit"] & ranked["high"].gt(threshold)) | (is_sure & ~is_surely_small)]
 
 
-def _limit(shares, name):
+def _limit_loss(shares, name):
     """Return the most that advice on a loss can bring [% of the cycles]; None if only what retired bounds it."""
     low, high = shares.loc[name, ["low", "high"]]
     is_bounded = high < 1 - shares.at["retired", "low"] - _SAME or low > _NAMED * high
@@ -123,9 +126,9 @@ def _advise_on_misses(misses, texts):
     return [_advise(texts, category, largest["high"], saved=largest)]
 
 
-def _advise(texts, category, at_most=None, others=(), saved=None):
+def _advise(texts, category, at_most=None, other_categories=(), saved=None):
     """Return an entry of advice; its text names others that may be as large, and what misses `saved` are."""
     text = texts[category]
     action = text[0].lower() + text[1:].rstrip(".")
     entry = {"category": category, "action": action, "at_most": at_most}
-    return entry | {"text": _SENTENCES.advice(entry, others, saved)}
+    return entry | {"text": _SENTENCES.advice(entry, other_categories, saved)}

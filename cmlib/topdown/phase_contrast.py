@@ -1,7 +1,13 @@
 """Compare the phases of a run: their levels, the bounds of their slots, and the events whose rates changed most.
 
-:func:`compare_phases` takes the phases as :func:`cmlib.topdown.run_levels.phases` cuts them.
+:func:`compare_phases` takes the phases as :func:`cmlib.topdown.run_levels.phases` cuts them, and returns a
+:class:`Contrast`.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,6 +19,9 @@ from cmlib.topdown.run_levels import CUT_BY, DIFFERS, totals
 from cmlib.topdown.slot_summary import is_bounded
 from cmlib.topdown.table_choice import slots_as_cycles
 
+if TYPE_CHECKING:
+    from cmlib.topdown.costs import Costs
+
 _SENTENCES = template("cmlib.topdown", "sentences.j2").module  # macros that turn numbers into sentences
 _STANDS_OUT = 1.1  # ratio between phases of clock, speed or CPUs used above which a sentence compares them
 # An event is named if its rates in two phases have at least this ratio, and how many are at most.
@@ -22,62 +31,143 @@ _INSTANT = 1e-6  # tolerance of phases' borders [s]
 _CLOCKS = ["task-clock", "cpu-clock", "duration_time", "instructions"]  # not named: the levels have them
 
 
-def compare_phases(rows, run, costs, ghz):
-    """Compare phases: (phases with bounds of their lost slots, events that changed most, sentences on the difference).
+@dataclass(frozen=True)
+class Contrast:
+    """The phases of a run, and how two of them differ.
 
-    `rows` are the phases of the only run, a row each. The phase that differs most is compared with the longest one. If
-    the run began with it and never returned to it, the longest one is compared with it, so that the text follows the
-    order of time. The list of events and the text are empty if no phase stands out.
+    Attributes
+    ----------
+    rows : DataFrame
+        A row per phase: start and end [s], levels, and the bounds of lost slots [%] as text.
+    changed : list of dict
+        Events that changed most, with ``event`` and ``times``; empty if no phase stands out.
+    text : str
+        Sentences on the difference; "" if no phase stands out.
+    """
+
+    rows: pd.DataFrame
+    changed: list = field(default_factory=list)
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two phases that are compared.
+
+    Attributes
+    ----------
+    described, reference : int
+        Labels of the phases in the table.
+    described_rows, reference_rows : DataFrame
+        The rows of each, with those of similar phases.
+    """
+
+    described: int
+    reference: int
+    described_rows: pd.DataFrame
+    reference_rows: pd.DataFrame
+
+
+def compare_phases(
+    rows: pd.DataFrame, run: tuple[pd.DataFrame, pd.DataFrame], costs: Costs, ghz: float | None
+) -> Contrast:
+    """Compare the phases of a run: the one that differs most with the longest one.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The phases, a row each, from :func:`cmlib.topdown.run_levels.phases`.
+    run : (DataFrame, DataFrame)
+        Counts and running shares of the run.
+    costs : cmlib.topdown.costs.Costs
+        Costs of the processor's events.
+    ghz : float or None
+        Clock [GHz]; None if not known.
+
+    Returns
+    -------
+    Contrast
     """
     cut_by = [name for name in CUT_BY if name in rows]
     if not cut_by:
-        return rows, [], ""
+        return Contrast(rows)
+    totals_by_phase = _total_phases(rows, *slots_as_cycles(*run))
+    shares_by_phase = [bounds(total, costs, ghz=ghz).shares[["low", "high"]] for total in totals_by_phase]
+    rows = _add_losses(rows, shares_by_phase)
+    pair = _choose_pair(rows, cut_by)
+    if pair is None:
+        return Contrast(rows)
+    changed = []
+    losses = []
+    if totals_by_phase:
+        changed = _find_changed_events(totals_by_phase[pair.described], totals_by_phase[pair.reference])
+        shares = [shares_by_phase[phase] for phase in (pair.reference, pair.described)]
+        losses = [(100 * share.loc[list(LOSSES)]).T.to_dict() for share in shares]
+    return Contrast(rows, changed, _describe_pair(rows, cut_by, pair, losses, changed))
+
+
+def _total_phases(rows, counts, running):
+    """Total the counts of each phase: a list of DataFrames; empty if no cycles were counted."""
+    if "cycles" not in counts:
+        return []
+    totals_by_phase = []
+    for start, end in rows[["start", "end"]].itertuples(index=False):
+        within = (counts.index > start + _INSTANT) & (counts.index < end + _INSTANT)
+        totals_by_phase.append(totals([(counts[within], running[within])]))
+    return totals_by_phase
+
+
+def _add_losses(rows, shares_by_phase):
+    """Add the bounds of each loss that the counts bound in a phase, as a column of texts such as ``10–20``."""
+    rows = rows.copy()
+    for name in LOSSES:
+        if any(is_bounded(shares, name) for shares in shares_by_phase):
+            percent = [100 * shares.loc[name] for shares in shares_by_phase]
+            rows[f"{name} [%]"] = [f"{ends['low']:.0f}–{ends['high']:.0f}" for ends in percent]
+    return rows
+
+
+def _choose_pair(rows, cut_by):
+    """Choose the phase that differs most, to be compared with the longest; return None if none stands out.
+
+    If the run began with the phase and never returned to it, the longest one is compared with it, so that the text
+    follows the order of time.
+    """
     longest = (rows["end"] - rows["start"]).idxmax()
     ratios = rows[cut_by] / rows.loc[longest, cut_by].astype(float)
     strength = np.log(ratios).abs().max(axis=1)
-    most = strength.idxmax()
-    by_phase = _totals_by_phase(rows, *slots_as_cycles(*run))
-    all_shares = [bounds(phase, costs, ghz=ghz).shares[["low", "high"]] for phase in by_phase]
-    shares = [100 * share.loc[list(LOSSES)] for share in all_shares]
-    for name in LOSSES:
-        if any(is_bounded(share, name) for share in all_shares):
-            rows[f"{name} [%]"] = ["{:.0f}–{:.0f}".format(*share.loc[name]) for share in shares]
-    if not strength[most] > np.log(_STANDS_OUT):
-        return rows, [], ""
-    similar = (np.log(ratios / ratios.loc[most]).abs() < strength[most] / 2).all(axis=1)
-    described, reference = rows[similar], rows.loc[[longest]]
-    described_phase, reference_phase = most, longest
-    if similar.iloc[0] and described["end"].max() <= rows.at[longest, "start"] + _INSTANT:
-        described, reference = reference, described
-        described_phase, reference_phase = longest, most
-    change = rows.loc[described_phase, cut_by].astype(float) / rows.loc[reference_phase, cut_by].astype(float)
-    changes = [
-        (name, 100 * (ratio - 1), *map(format_number, rows.loc[[reference_phase, described_phase], name]))
-        for name, ratio in change.items()
-        if abs(np.log(ratio)) > np.log(DIFFERS)
-    ]
-    changed = _changed_events(by_phase[described_phase], by_phase[reference_phase]) if by_phase else []
-    accounts = [shares[k].T.to_dict() for k in (reference_phase, described_phase)] if by_phase else []
-    slower = change.get("GHz", 1.0) < 1 / _STANDS_OUT
-    spans = [part[["start", "end"]].to_dict("records") for part in (described, reference)]
-    return rows, changed, _SENTENCES.contrast(*spans, changes, slower, accounts, changed)
+    strongest = strength.idxmax()
+    if not strength[strongest] > np.log(_STANDS_OUT):
+        return None
+    is_similar = (np.log(ratios / ratios.loc[strongest]).abs() < strength[strongest] / 2).all(axis=1)
+    similar = rows[is_similar]
+    if is_similar.iloc[0] and similar["end"].max() <= rows.at[longest, "start"] + _INSTANT:
+        return _Pair(longest, strongest, rows.loc[[longest]], similar)
+    return _Pair(strongest, longest, similar, rows.loc[[longest]])
 
 
-def _totals_by_phase(rows, counts, running):
-    """Total the counts of each phase: a list of DataFrames; empty if no cycles were counted."""
-    spans = rows[["start", "end"]].itertuples(index=False) if "cycles" in counts else ()
-    inside = [(counts.index > start + _INSTANT) & (counts.index < end + _INSTANT) for start, end in spans]
-    return [totals([(counts[within], running[within])]) for within in inside]
-
-
-def _changed_events(phase, reference):
+def _find_changed_events(phase, reference):
     """Find the events whose rates per cycle differ most between two phases, by more than their errors.
 
     Returns a list of dicts of event and times (the ratio of the rates).
     """
-    rates, errors = (pd.DataFrame({"phase": phase[key], "of": reference[key]}) for key in ("rate", "error"))
+    rates = pd.DataFrame({"phase": phase["rate"], "reference": reference["rate"]})
+    errors = pd.DataFrame({"phase": phase["error"], "reference": reference["error"]})
     rates = rates[(rates > 0).all(axis=1) & (rates.max(axis=1) > _RARE)].drop(_CLOCKS, errors="ignore")
-    times = rates["phase"] / rates["of"]
-    significant = np.log(times).abs() > np.maximum(np.log(_CHANGED), errors.loc[times.index].sum(axis=1))
-    most = np.log(times[significant]).abs().nlargest(_MOST_NAMED).index
-    return [{"event": event, "times": float(times[event])} for event in most]
+    times = rates["phase"] / rates["reference"]
+    is_changed = np.log(times).abs() > np.maximum(np.log(_CHANGED), errors.loc[times.index].sum(axis=1))
+    strongest = np.log(times[is_changed]).abs().nlargest(_MOST_NAMED).index
+    return [{"event": event, "times": float(times[event])} for event in strongest]
+
+
+def _describe_pair(rows, cut_by, pair, losses, changed):
+    """Describe how the levels, the losses and the events of two phases differ."""
+    change = rows.loc[pair.described, cut_by].astype(float) / rows.loc[pair.reference, cut_by].astype(float)
+    changes = []
+    for name, ratio in change.items():
+        if abs(np.log(ratio)) > np.log(DIFFERS):
+            before, after = rows.loc[[pair.reference, pair.described], name]
+            changes.append((name, 100 * (ratio - 1), format_number(before), format_number(after)))
+    is_slower = change.get("GHz", 1.0) < 1 / _STANDS_OUT
+    spans = [part[["start", "end"]].to_dict("records") for part in (pair.described_rows, pair.reference_rows)]
+    return _SENTENCES.contrast(*spans, changes, is_slower, losses, changed)

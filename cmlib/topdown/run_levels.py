@@ -10,6 +10,7 @@ gives a DataFrame by event; a KeyError if cycles are missing.
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,10 @@ from cmlib.spelling import scope, spelling
 
 __all__ = ["interval_lengths"]
 
-_UNTOLD = 0.1  # relative error of a count of one or two intervals that was counted for half of the time
-_MOST_SHOWN = 8  # counts that nothing else tells
+_SHORT_RUN_ERROR = (
+    0.1  # relative error of a count of one or two intervals that was counted for half of the time
+)
+_MOST_SHOWN = 8  # counts that nothing else contains
 _POINTS = 240  # neighbouring intervals are added up to at most so many points before they are cut into phases
 DIFFERS = 1.05  # ratio between phases above which a level is reported
 _FEWEST_A_SECOND = 10  # rates of switches, faults and the like are reported if a phase has at least so many
@@ -55,15 +58,18 @@ def totals(runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
         neighbouring intervals, or from those of the runs if larger; 0 if counted all the time in one run. ``dropped``:
         intervals left out, because no core can count so many per cycle.
     """
-    parts = {}
-    for counts, running in (run for run in runs if "cycles" in run[0]):
-        cycles, share = counts["cycles"].to_numpy(float), running.to_numpy(float)
-        cycles_error = _noise(cycles, share[:, counts.columns.get_loc("cycles")])
-        for column, event in enumerate(counts):
-            if event != "cycles":
-                values = counts[event].to_numpy(float)
-                parts.setdefault(event, []).append(_total(values, cycles, share[:, column], cycles_error))
-    pooled = {event: _pooled(several) for event, several in parts.items()}
+    totals_by_event = {}
+    for counts, running in runs:
+        if "cycles" not in counts:
+            continue
+        cycles = counts["cycles"].to_numpy(float)
+        cycles_error = _estimate_error(cycles, running["cycles"].to_numpy(float))
+        for event in counts.columns.drop("cycles"):
+            values = counts[event].to_numpy(float)
+            share = running[event].to_numpy(float)
+            total = _total_event(values, cycles, share, cycles_error)
+            totals_by_event.setdefault(event, []).append(total)
+    pooled = {event: _pool_runs(run_totals) for event, run_totals in totals_by_event.items()}
     return pd.DataFrame(pooled, index=["rate", "error", "dropped"]).T.dropna(subset="rate")
 
 
@@ -86,12 +92,12 @@ def levels(counts: pd.DataFrame, *, timed: bool = True) -> dict[str, float]:
         ``system calls``, ``switches``, ``migrations``, ``faults`` and ``interrupts``. If kernel mode was counted apart:
         ``kernel cycles`` [%] and instructions a cycle of kernel and user mode, first if these are 20 % or more.
     """
-    lengths = _known_lengths(counts, timed)
-    frame = _levels(counts, lengths, np.zeros(len(counts), int))
+    lengths = _measure_lengths(counts, timed)
+    frame = _compute_levels(counts, lengths, np.zeros(len(counts), int))
     return frame.iloc[0].dropna().to_dict()
 
 
-def _known_lengths(counts, timed):
+def _measure_lengths(counts, timed):
     """Return the lengths of the intervals [s]; NaN if the index is no time."""
     return interval_lengths(counts) if timed else np.full(len(counts), np.nan)
 
@@ -100,26 +106,31 @@ def levels_of_runs(runs, printed, written, *, whole_runs):
     """Compute the medians over several runs: three dicts, of levels, miss ratios and all counts.
 
     `runs` are the counts and running shares of each run (pairs of DataFrames). `printed` (dict) is what the
-    recording tool printed; it replaces or completes what the counts give. `written` is that of :func:`miss_ratios`.
-    With `whole_runs` a row is a run; its time is known if ``duration_time`` was counted.
+    recording tool printed; it is used for what can't be computed. `written` is that of :func:`miss_ratios`. With
+    `whole_runs` a row is a run; its time is known if ``duration_time`` was counted.
     """
     timed = not whole_runs or all("duration_time" in counts for counts, _ in runs)
-    each = [row for counts, _ in runs for row in (_rows(counts) if whole_runs else [counts])]
-    level = _medians(levels(counts, timed=timed) for counts in each)
-    ratios = _medians(miss_ratios(counts, written) for counts in each)
-    taken = {name: printed[name] for name in _PRINTED if printed.get(name, 0) > 0}
-    misses = {of: printed[f"misses of {of}"] for of, _ in _MISSES_OF.values() if f"misses of {of}" in printed}
-    totals_by_event = _medians(_all_counts(counts, timed=timed) for counts in each)
-    return level | taken | level, ratios | misses | ratios, totals_by_event
+    frames = []
+    for counts, _ in runs:
+        frames += _split_rows(counts) if whole_runs else [counts]
+    level = _compute_medians(levels(counts, timed=timed) for counts in frames)
+    ratios = _compute_medians(miss_ratios(counts, written) for counts in frames)
+    printed_levels = {name: printed[name] for name in _PRINTED if printed.get(name, 0) > 0}
+    printed_ratios = {}
+    for access, _ in _MISSES_OF.values():
+        if f"misses of {access}" in printed:
+            printed_ratios[access] = printed[f"misses of {access}"]
+    totals_by_event = _compute_medians(_total_counts(counts, timed=timed) for counts in frames)
+    return level | printed_levels | level, ratios | printed_ratios | ratios, totals_by_event
 
 
-def _rows(counts):
+def _split_rows(counts):
     """Yield counts of one row for every row, for tables of which a row is a run."""
     for k, length in enumerate(lengths_by_ends(counts.index)):
         yield counts.iloc[[k]].set_axis([length])
 
 
-def _medians(by_run):
+def _compute_medians(by_run):
     """Compute the medians over the runs (dicts) of each quantity (dict); leave out what is not finite."""
     medians = pd.DataFrame([*by_run]).median().astype(float)
     return medians[np.isfinite(medians)].to_dict()
@@ -140,22 +151,37 @@ def phases(counts):
         if there is only one phase, or no level differs.
     """
     lengths = interval_lengths(counts)
-    bundle = _bundles(len(counts))
-    series = _levels(counts, lengths, bundle)
-    X = series[[name for name in CUT_BY if name in series]].dropna(axis=1)
-    X = X.loc[:, (X > 0).all()]
-    X = np.log(X) - np.log(X).mean()
-    first = _first_rows(X.to_numpy(), bundle)
+    first = _cut_by_levels(counts, lengths)
     if len(first) == 1:
         return pd.DataFrame()
     last = [*first[1:] - 1, len(counts) - 1]
-    frame = _levels(counts, lengths, np.searchsorted(first, np.arange(len(counts)), side="right") - 1)
+    phase = np.searchsorted(first, np.arange(len(counts)), side="right") - 1
+    frame = _compute_levels(counts, lengths, phase)
+    differing = _list_differing(frame)
+    if not differing:
+        return pd.DataFrame()
     frame.insert(0, "start", counts.index[first] - lengths[first])
     frame.insert(1, "end", counts.index[last])
-    least, most = frame.min(), frame.max()
-    rare = [name for name in _A_SECOND if not most.get(name, 0.0) >= _FEWEST_A_SECOND]
-    differing = most.index[most > DIFFERS * least].difference(["start", "end", *EXTENSIVE, *rare], sort=False)
-    return frame[["start", "end", *differing]] if len(differing) else pd.DataFrame()
+    return frame[["start", "end", *differing]]
+
+
+def _cut_by_levels(counts, lengths):
+    """Find the first row (number) of each phase by the logarithms of clock, speed and processors used."""
+    bundle = _number_bundles(len(counts))
+    series = _compute_levels(counts, lengths, bundle)
+    X = series[[name for name in CUT_BY if name in series]].dropna(axis=1)
+    X = X.loc[:, (X > 0).all()]
+    X = np.log(X) - np.log(X).mean()
+    return _find_first_rows(X.to_numpy(), bundle)
+
+
+def _list_differing(frame):
+    """List the levels that differ between phases (rows), without those that grow with the time or are rare."""
+    lowest = frame.min()
+    highest = frame.max()
+    rare = [name for name in _A_SECOND if not highest.get(name, 0.0) >= _FEWEST_A_SECOND]
+    differing = highest.index[highest > DIFFERS * lowest]
+    return [name for name in differing if name not in (*EXTENSIVE, *rare)]
 
 
 def series_phases(series: pd.Series) -> pd.DataFrame:
@@ -172,25 +198,25 @@ def series_phases(series: pd.Series) -> pd.DataFrame:
         One row per phase. Columns: ``start`` and ``end`` (index of the first and of the last value), ``level`` (mean).
     """
     series = series.dropna()
-    bundle = _bundles(len(series))
+    bundle = _number_bundles(len(series))
     values = series.groupby(bundle).mean().to_numpy()
-    first = _first_rows(values[:, None] - values.mean(), bundle)
+    first = _find_first_rows(values[:, None] - values.mean(), bundle)
     last = np.append(first[1:], len(series)) - 1
     levels = [series.iloc[start : end + 1].mean() for start, end in zip(first, last, strict=True)]
     return pd.DataFrame({"start": series.index[first], "end": series.index[last], "level": levels})
 
 
-def _bundles(n_rows):
+def _number_bundles(n_rows):
     """Return for each row the number of its bundle; neighboring rows in a bundle are cut together."""
     return np.arange(n_rows) // max(1, -(-n_rows // _POINTS))
 
 
-def _first_rows(X, bundle):
+def _find_first_rows(X, bundle):
     """Find the rows at which a phase starts (numbers); X has a row per bundle, and columns whose mean is 0."""
-    return np.searchsorted(bundle, _phase_starts(X) if X.any() else [0])
+    return np.searchsorted(bundle, _find_phase_starts(X) if X.any() else [0])
 
 
-def _phase_starts(X):
+def _find_phase_starts(X):
     """Find the rows of X at which a phase starts (numbers), 0 first.
 
     Each cut removes more of the variation than noise would; rows within a phase may be correlated.
@@ -200,13 +226,13 @@ def _phase_starts(X):
     while True:
         penalty = max(gain, _BY_CHANCE * np.log(len(X)) * noise)
         starts = segment_starts(X, penalty=penalty, shortest=round(_SHORTEST * len(X)))
-        correlated = _long_run_variance(X, starts)
+        correlated = _estimate_noise(X, starts)
         if len(starts) == 1 or correlated <= noise:
             return starts
         noise = correlated
 
 
-def _long_run_variance(X, starts):
+def _estimate_noise(X, starts):
     """Sum over X's columns the variance within phases times (1 + r) / (1 - r).
 
     r is the correlation of neighbors. The sum is the noise of independent rows whose means vary as much (AR(1)).
@@ -215,31 +241,47 @@ def _long_run_variance(X, starts):
     freedom = len(X) - len(parts)
     variance = sum((part**2).sum(axis=0) for part in parts) / freedom
     products = sum((part[1:] * part[:-1]).sum(axis=0) for part in parts) / freedom
-    taken = len(parts) / len(X)  # about the bias of r, as the phases' means are estimated
-    r = np.clip(np.divide(products, variance, out=np.zeros(X.shape[1]), where=variance > 0) + taken, 0, 0.99)
+    bias = len(parts) / len(X)  # about the bias of r, as the phases' means are estimated
+    r = np.clip(np.divide(products, variance, out=np.zeros(X.shape[1]), where=variance > 0) + bias, 0, 0.99)
     return float((variance * (1 + r) / (1 - r)).sum())
 
 
-def _total(values, cycles, share, cycles_error):
-    """Total an event over one run, weighted by the running share.
+class _RunTotal(NamedTuple):
+    """Totals of an event in one run, weighted by the running share.
 
-    Returns a tuple: sum of the counts, sum of the cycles, relative error, and number of impossible intervals, which
-    are dropped; (NaN, 0, 0, 0) if the event was never counted.
+    Attributes
+    ----------
+    counts, cycles : float
+        Sum of the event's counts, NaN if it was never counted; sum of the cycles over the same intervals.
+    error : float
+        Relative error of the rate.
+    dropped : int
+        Number of impossible intervals, which are left out.
     """
-    possible = ~(values > MOST_PER_CYCLE * cycles)
-    seen = np.isfinite(values) & np.isfinite(cycles) & possible & ~(share == 0)
-    weight = np.where(np.isnan(share), 1.0, share)[seen]
-    above, below = (weight * values[seen]).sum(), (weight * cycles[seen]).sum()
-    if not below:
-        return np.nan, 0.0, 0.0, 0
-    rate = above / below
+
+    counts: float
+    cycles: float
+    error: float
+    dropped: int
+
+
+def _total_event(values, cycles, share, cycles_error):
+    """Total an event over one run: a :class:`_RunTotal`."""
+    is_possible = ~(values > MOST_PER_CYCLE * cycles)
+    is_counted = np.isfinite(values) & np.isfinite(cycles) & is_possible & ~(share == 0)
+    weight = np.where(np.isnan(share), 1.0, share)[is_counted]
+    event_sum = (weight * values[is_counted]).sum()
+    cycle_sum = (weight * cycles[is_counted]).sum()
+    if not cycle_sum:
+        return _RunTotal(np.nan, 0.0, 0.0, 0)
+    residuals = values[is_counted] - event_sum / cycle_sum * cycles[is_counted]
     # An interval without a count is time that is missing as well, whatever share the others were counted for.
-    counted_share = np.where(seen, share, 0.0)[np.isfinite(cycles)]
-    error = _noise(values[seen] - rate * cycles[seen], counted_share, whole=values[seen].sum())
-    return above, below, float(np.hypot(error, cycles_error)), int((~possible).sum())
+    counted_share = np.where(is_counted, share, 0.0)[np.isfinite(cycles)]
+    error = _estimate_error(residuals, counted_share, whole=values[is_counted].sum())
+    return _RunTotal(event_sum, cycle_sum, float(np.hypot(error, cycles_error)), int((~is_possible).sum()))
 
 
-def _noise(values, share, whole=None):
+def _estimate_error(values, share, whole=None):
     """Estimate the error of the sum of intervals that were each counted for a share of the time.
 
     Returns twice the relative standard error, estimated from differences of neighbors. `values` are counts, or
@@ -252,21 +294,28 @@ def _noise(values, share, whole=None):
     steps = np.diff(values)
     steps = steps[np.isfinite(steps)]
     if len(steps) < 2:
-        return _UNTOLD * min(1.0, float(np.sqrt(2 * missing))) if np.isfinite(share).any() else 0.0
+        return _SHORT_RUN_ERROR * min(1.0, float(np.sqrt(2 * missing))) if np.isfinite(share).any() else 0.0
     return float(2 * np.sqrt(missing * len(values) * np.mean(steps**2) / 2) / whole)
 
 
-def _pooled(parts):
-    """Combine the totals of one event over the runs, from :func:`_total`: a dict of rate, error and dropped."""
-    parts = [part for part in parts if np.isfinite(part[0])]
-    above, below = sum(part[0] for part in parts), sum(part[1] for part in parts)
-    if not below:
+def _pool_runs(run_totals):
+    """Combine the totals of one event over the runs, from :func:`_total_event`: a dict of rate, error and dropped."""
+    counted = [total for total in run_totals if np.isfinite(total.counts)]
+    event_sum = sum(total.counts for total in counted)
+    cycle_sum = sum(total.cycles for total in counted)
+    if not cycle_sum:
         return {"rate": np.nan, "error": 0.0, "dropped": 0}
-    rates = [part[0] / part[1] for part in parts]
-    within = np.sqrt(sum((part[0] * part[2]) ** 2 for part in parts)) / above if above else 0.0
-    n = len(rates)
-    between = 2 * np.std(rates, ddof=1) / np.sqrt(n) / np.mean(rates) if n > 1 and above else 0.0
-    return {"rate": above / below, "error": max(within, between), "dropped": sum(part[3] for part in parts)}
+    error_within_runs = error_between_runs = 0.0
+    if event_sum:
+        error_within_runs = np.sqrt(sum((total.counts * total.error) ** 2 for total in counted)) / event_sum
+    if event_sum and len(counted) > 1:
+        rates = [total.counts / total.cycles for total in counted]
+        error_between_runs = 2 * np.std(rates, ddof=1) / np.sqrt(len(rates)) / np.mean(rates)
+    return {
+        "rate": event_sum / cycle_sum,
+        "error": max(error_within_runs, error_between_runs),
+        "dropped": sum(total.dropped for total in counted),
+    }
 
 
 def interval_lengths(counts: pd.DataFrame) -> np.ndarray:
@@ -284,9 +333,9 @@ def interval_lengths(counts: pd.DataFrame) -> np.ndarray:
     """
     ends = counts.index.to_numpy(float)
     lengths = lengths_by_ends(ends)
-    usual = np.median(lengths[1:]) if len(ends) > 1 else lengths[0]
-    if len(ends) > 1 and not 0 < lengths[0] <= 1.5 * usual:
-        lengths[0] = usual
+    median_length = np.median(lengths[1:]) if len(ends) > 1 else lengths[0]
+    if len(ends) > 1 and not 0 < lengths[0] <= 1.5 * median_length:
+        lengths[0] = median_length
     return lengths
 
 
@@ -317,26 +366,28 @@ def miss_ratios(counts, written):
     for event, values in counts.items():
         name = written.get(event, event).partition("#")[0]
         key = spelling(name).removesuffix(":k"), scope(name)
-        alike = key not in series or 1 / DIFFERS < values.sum() / (series[key].sum() or np.nan) < DIFFERS
-        series[key] = values if alike else values * np.nan
+        is_consistent = (
+            key not in series or 1 / DIFFERS < values.sum() / (series[key].sum() or np.nan) < DIFFERS
+        )
+        series[key] = values if is_consistent else values * np.nan
     ratios = {}
     for (name, where), misses in series.items():
-        of, event = _MISSES_OF.get(name, ("", ""))
+        access, event = _MISSES_OF.get(name, ("", ""))
         accesses = series.get((event, where), misses * np.nan)
-        both = (misses + accesses).notna()
-        if accesses[both].sum() > 0:
-            ratios.setdefault(of, float(100 * misses[both].sum() / accesses[both].sum()))
+        is_counted = (misses + accesses).notna()
+        if accesses[is_counted].sum() > 0:
+            ratios.setdefault(access, float(100 * misses[is_counted].sum() / accesses[is_counted].sum()))
     return ratios
 
 
-def _all_counts(counts, *, timed):
+def _total_counts(counts, *, timed):
     """Total a run's counts (DataFrame), without time and second readings: a dict by event.
 
     If an event was counted in some intervals only, its total is its rate times the seconds.
     """
     if _are_shares(counts):
         return {}
-    sums = _PartSums(np.zeros(len(counts), int), _known_lengths(counts, timed))
+    sums = _PartSums(np.zeros(len(counts), int), _measure_lengths(counts, timed))
     columns = counts.filter(regex="^(?!duration_time$|[^#]*#)")
     return {event: sums.whole(values.to_numpy(float))[0] for event, values in columns.items()}
 
@@ -348,13 +399,15 @@ def counts_besides(counts, level, ratios, *, is_bounded):
     of the slots contain them. The dict is empty if there are more counts than can be shown and anything else is
     known.
     """
-    known = {*level, "task-clock", "cpu-clock", "user_time", "system_time"}
-    known |= {event for name, events in _A_SECOND.items() if name in level for event in events}
-    known |= {name for miss, (of, base) in _MISSES_OF.items() if of in ratios for name in (miss, base)}
+    contained = {*level, "task-clock", "cpu-clock", "user_time", "system_time"}
+    contained |= {event for name, events in _A_SECOND.items() if name in level for event in events}
+    contained |= {
+        name for miss, (access, base) in _MISSES_OF.items() if access in ratios for name in (miss, base)
+    }
     besides = {
         event: value
         for event, value in counts.items()
-        if not {event, spelling(event).partition(":")[0]} & known
+        if not {event, spelling(event).partition(":")[0]} & contained
         and not (is_bounded and _OF_SLOTS.search(event))
     }
     is_shown = len(besides) <= _MOST_SHOWN or not (is_bounded or ratios or {*level} - {"seconds", "CPUs"})
@@ -388,16 +441,18 @@ class _PartSums:
 
     def total(self, values):
         """Sum the counts of each part; NaN where nothing was counted."""
-        seen = ~np.isnan(values)
-        n_seen = np.bincount(self._part[seen], minlength=self._n_parts)
-        sums = np.bincount(self._part[seen], values[seen], self._n_parts)
+        is_counted = ~np.isnan(values)
+        n_seen = np.bincount(self._part[is_counted], minlength=self._n_parts)
+        sums = np.bincount(self._part[is_counted], values[is_counted], self._n_parts)
         return np.where(n_seen > 0, sums, np.nan)
 
-    def quotient(self, above, below):
+    def quotient(self, dividend, divisor):
         """Divide the sums of two events over the intervals in which both were counted."""
-        unseen = np.isnan(above + below)
-        above, below = (self.total(np.where(unseen, np.nan, values)) for values in (above, below))
-        return above / np.where(below, below, np.nan)
+        is_missing = np.isnan(dividend + divisor)
+        dividend, divisor = (
+            self.total(np.where(is_missing, np.nan, values)) for values in (dividend, divisor)
+        )
+        return dividend / np.where(divisor, divisor, np.nan)
 
     def whole(self, values):
         """Total an event; intervals in which it was not counted are taken to have its mean rate."""
@@ -406,7 +461,7 @@ class _PartSums:
         return np.where(is_partial & np.isfinite(estimate), estimate, self.total(values))
 
 
-def _levels(counts, lengths, part):
+def _compute_levels(counts, lengths, part):
     """Compute the levels that :func:`levels` names, for parts of a run: a DataFrame with a row per part.
 
     `lengths` are the lengths of the intervals [s], NaN if not known; `part` has the number of each interval's part,
@@ -416,11 +471,15 @@ def _levels(counts, lengths, part):
     """
     sums = _PartSums(part, lengths)
     total, quotient, whole = sums.total, sums.quotient, sums.whole
-    counted = {event: values.to_numpy(float) for event, values in counts.items() if values.notna().any()}
-    instructions, cycles, clock = map(counted.get, ("instructions", "cycles", "task-clock"))  # clock: [ms]
+    values_by_event = {
+        event: values.to_numpy(float) for event, values in counts.items() if values.notna().any()
+    }
+    instructions, cycles, task_clock = map(
+        values_by_event.get, ("instructions", "cycles", "task-clock")
+    )  # clock: [ms]
     level = {"seconds": total(lengths)}
-    if clock is not None and np.isnan(lengths).all():
-        level["CPU seconds"] = total(clock / 1e3)
+    if task_clock is not None and np.isnan(lengths).all():
+        level["CPU seconds"] = total(task_clock / 1e3)
     if instructions is not None:
         level["instructions"] = whole(instructions)
         level["instructions a second"] = quotient(instructions, lengths)
@@ -428,40 +487,43 @@ def _levels(counts, lengths, part):
         level["cycles"] = whole(cycles)
         if instructions is not None:
             level["instructions a cycle"] = quotient(instructions, cycles)
-    if clock is not None:
+    if task_clock is not None:
         if cycles is not None:
-            level["GHz"] = quotient(cycles / 1e6, clock)
-        level["CPUs"] = quotient(clock / 1e3, lengths)
+            level["GHz"] = quotient(cycles / 1e6, task_clock)
+        level["CPUs"] = quotient(task_clock / 1e3, lengths)
     for name, events in _A_SECOND.items():
-        event = next(filter(counted.__contains__, events), None)
+        event = next(filter(values_by_event.__contains__, events), None)
         if event is not None:
-            level[name] = quotient(counted[event], lengths)
-    apart = _by_mode(counted, quotient)
-    leads = max(apart.get("kernel cycles", [0.0])) >= _KERNEL_LEADS
-    return pd.DataFrame(apart | level if leads else level | apart)
+            level[name] = quotient(values_by_event[event], lengths)
+    levels_by_mode = _compare_modes(values_by_event, quotient)
+    leads = max(levels_by_mode.get("kernel cycles", [0.0])) >= _KERNEL_LEADS
+    return pd.DataFrame(levels_by_mode | level if leads else level | levels_by_mode)
 
 
-def _by_mode(counted, quotient):
+def _compare_modes(values_by_event, quotient):
     """Compute the kernel's share of the cycles [%], and instructions a cycle of kernel and user mode (dict).
 
     The dict is empty unless cycles were counted both in all modes and with a modifier. `counted` has the counts by
     event, `quotient` divides them.
     """
     kernel = {}
-    for event, values in counted.items():
+    for event, values in values_by_event.items():
         name, _, mode = spelling(event).partition(":")
-        if mode and name in ("cycles", "instructions") and name in counted:
+        if mode and name in ("cycles", "instructions") and name in values_by_event:
             kernel[name] = values
     if "cycles" not in kernel:
         return {}
-    cycles, all_cycles = kernel["cycles"], counted["cycles"]
+    cycles, all_cycles = kernel["cycles"], values_by_event["cycles"]
     if np.nansum(cycles) > np.nansum(all_cycles):  # what is called cycles excludes the kernel
         return {}
     shares = {"kernel cycles": 100 * quotient(cycles, all_cycles)}
     if "instructions" in kernel:
-        inside = (shares["kernel cycles"] > 0) & (shares["kernel cycles"] < 100)
-        by_mode = {"kernel": (kernel["instructions"], cycles)}
-        by_mode["user"] = counted["instructions"] - kernel["instructions"], all_cycles - cycles
-        for mode, counts in by_mode.items():
-            shares[f"{mode} instructions a cycle"] = np.where(inside, quotient(*counts), np.nan)
+        is_partly_kernel = (shares["kernel cycles"] > 0) & (shares["kernel cycles"] < 100)
+        instructions_by_mode = {"kernel": (kernel["instructions"], cycles)}
+        instructions_by_mode["user"] = (
+            values_by_event["instructions"] - kernel["instructions"],
+            all_cycles - cycles,
+        )
+        for mode, counts in instructions_by_mode.items():
+            shares[f"{mode} instructions a cycle"] = np.where(is_partly_kernel, quotient(*counts), np.nan)
     return shares

@@ -81,11 +81,14 @@ def account(rates: pd.DataFrame, table: TopdownTable) -> Account:
     """
     values = {spelling(name): rates[name] for name in reversed(rates.columns)}
     values |= {"cycles": pd.Series(1.0, index=rates.index)}
-    slots, _ = _first(table.slots, values)
+    slots, _ = _compute_first(table.slots, values)
     if slots is None:
-        lacking = ", ".join(_lacking(table.slots[0], values))
+        lacking = ", ".join(_list_missing(table.slots[0], values))
         raise InputError(f"the slots of {table.name} are counted by {lacking}, which was not recorded.")
-    values[_SLOTS], shares, formulas, missing = slots, {}, {}, {}
+    values[_SLOTS] = slots
+    shares = {}
+    formulas = {}
+    missing = {}
     for parent in ["", *(category.name for category in table.categories)]:
         if not parent or parent in shares:
             whole = shares[parent] * slots if parent else slots
@@ -101,47 +104,54 @@ def sum_gap(computed):
     in any case.
     """
     level = computed.level()
-    complete = {part.name for part in computed.table.parts()} <= set(level)
-    complete &= all(computed.formulas[name] != REMAINDER for name in level)
-    return float(level.iloc[0].sum() - 1) if complete else 0.0
+    are_all_computed = {part.name for part in computed.table.parts()} <= set(level)
+    has_remainder = any(computed.formulas[name] == REMAINDER for name in level)
+    if not are_all_computed or has_remainder:
+        return 0.0
+    return float(level.iloc[0].sum() - 1)
 
 
 def _add_parts(parts, values, slots, shares, formulas, missing):
     """Compute the categories of one parent and add them to the dicts `shares`, `formulas` and `missing`."""
-    computed = {}
-    for part in (part for part in parts if part.formulas):
-        taken, formula = _first(part.formulas, values)
-        if taken is None:
-            missing[part.name] = tuple(_lacking(part.formulas[0], values))
+    slots_by_part = {}
+    for part in parts:
+        if not part.formulas:
+            continue
+        part_slots, formula = _compute_first(part.formulas, values)
+        if part_slots is None:
+            missing[part.name] = tuple(_list_missing(part.formulas[0], values))
         else:
-            computed[part.name], formulas[part.name] = taken, formula
-    for part in (part for part in parts if not part.formulas):
-        if len(computed) == len(parts) - 1:
-            computed[part.name] = values[_PARENT] - sum(computed.values())
+            slots_by_part[part.name] = part_slots
+            formulas[part.name] = formula
+    for part in parts:
+        if part.formulas:
+            continue
+        if len(slots_by_part) == len(parts) - 1:
+            slots_by_part[part.name] = values[_PARENT] - sum(slots_by_part.values())
             formulas[part.name] = REMAINDER
         else:
             missing[part.name] = ()
     # Parts below level 1 are shown only if all parts of their parent are known.
-    if parts and (not parts[0].parent or len(computed) == len(parts)):
-        for name, part in computed.items():
-            shares[name] = (part / slots).replace([np.inf, -np.inf], np.nan)
+    if parts and (not parts[0].parent or len(slots_by_part) == len(parts)):
+        for name, part_slots in slots_by_part.items():
+            shares[name] = (part_slots / slots).replace([np.inf, -np.inf], np.nan)
 
 
-def _first(formulas, values):
+def _compute_first(formulas, values):
     """Compute the first formula whose names all have a value: (values, formula), or (None, "") if there is none."""
     for formula in formulas:
-        if not _lacking(formula, values):
-            taken = {name: values[_key(name, values)] for name in names_in(formula)}
-            return evaluate(formula, taken), formula
+        if not _list_missing(formula, values):
+            value_by_name = {name: values[_find_key(name, values)] for name in names_in(formula)}
+            return evaluate(formula, value_by_name), formula
     return None, ""
 
 
-def _lacking(formula, values):
+def _list_missing(formula, values):
     """List the names in a formula that have no value."""
-    return [name for name in names_in(formula) if _key(name, values) not in values]
+    return [name for name in names_in(formula) if _find_key(name, values) not in values]
 
 
-def _key(name, values):
+def _find_key(name, values):
     """Return the key of a formula's name in `values`; ``slots`` is an event until the number of slots is known."""
     word = {"slots": _SLOTS, "parent": _PARENT}.get(name)
     return word if word in values else spelling(name)

@@ -117,22 +117,24 @@ def summarize_slots(runs, recording):
     """
     runs = [slots_as_cycles(counts, running) for counts, running in runs]
     costs = recording.costs
-    counted = totals(runs)
-    bounded = bounds(counted, costs, ghz=recording.ghz, printed=recording.printed, savings=recording.misses)
-    believed = counted.drop(index=list(bounded.doubtful))
-    verdict = find_bottleneck(bounded, believed, costs)
+    all_totals = totals(runs)
+    bounded = bounds(
+        all_totals, costs, ghz=recording.ghz, printed=recording.printed, savings=recording.misses
+    )
+    believed_totals = all_totals.drop(index=list(bounded.doubtful))
+    verdict = find_bottleneck(bounded, believed_totals, costs)
     texts = _read_texts(recording, costs)
-    informative = "instructions" in counted.index or bounded.gap or bounded.printed or bounded.disputed
+    informative = "instructions" in all_totals.index or bounded.gap or bounded.printed or bounded.disputed
     account = None
     if verdict.certainty != "open" or informative:
-        account = _account(bounded, verdict, counted, texts, recording, costs)
+        account = _describe_account(bounded, verdict, all_totals, texts, recording, costs)
     return SlotSummary(
-        totals=believed,
+        totals=believed_totals,
         bounded=bounded,
         verdict=verdict,
         texts=texts,
         account=account,
-        separate=command_to_separate(verdict, _metrics(recording, costs), recording),
+        separate=command_to_separate(verdict, _choose_metrics(recording, costs), recording),
         counts_slots=bool(bounded.printed or bounded.disputed or _counts_slots(bounded.shares)),
     )
 
@@ -157,7 +159,7 @@ def _read_texts(recording, costs):
     return read_advice(table, advice_for(recording.runtime), processor)
 
 
-def _metrics(recording, costs):
+def _choose_metrics(recording, costs):
     """Return perf's metric groups that compute level 1, by processor.
 
     If the recording machine's perf has such a group, only that one is returned.
@@ -167,23 +169,23 @@ def _metrics(recording, costs):
     return read_costs("intel" if recording.core else costs.name).metrics
 
 
-def _account(bounded, verdict, counted, texts, recording, costs):
+def _describe_account(bounded, verdict, all_totals, texts, recording, costs):
     """Return the part ``account`` of the summary (dict)."""
     advice = advise_on_losses(bounded.shares, verdict, texts, recording.misses)
     pmu = recording.core or processors.core_pmu(costs.name)
     decide = command_to_decide(
         verdict,
-        _metrics(recording, costs),
+        _choose_metrics(recording, costs),
         bool(recording.metric_group),
         recording.modifier,
         recording.interval_ms,
         pmu,
     )
-    smt_command = _command_to_count_sibling(bounded, counted, recording)
+    smt_command = _command_to_count_sibling(bounded, all_totals, recording)
     answer = {
         "how": verdict.certainty,
         "limits": list(verdict.limits),
-        "categories": [_category(row) for row in _shown(bounded.shares)],
+        "categories": [_describe_category(row) for row in _select_rows(bounded.shares)],
         "adds_up_to": percent(1 + bounded.gap),
         "printed": bounded.printed,
         "printed_adds_up_to": percent(1 + bounded.printed_gap),
@@ -204,41 +206,41 @@ def _account(bounded, verdict, counted, texts, recording, costs):
     return answer | {"text": text, "disputed_text": _SENTENCES.disputed(answer)}
 
 
-def _command_to_count_sibling(bounded, counted, recording):
+def _command_to_count_sibling(bounded, all_totals, recording):
     """Return the command that counts slots of the other thread of the core, where they may be what lacks; else ""."""
     is_lacking = bounded.gap < 0 or bounded.printed_gap < 0
-    is_counted = any("smt_contention" in event for event in counted.index)
+    is_counted = any("smt_contention" in event for event in all_totals.index)
     if recording.processor not in _SMT_PROCESSORS or not is_lacking or is_counted:
         return ""
     return command_line("perf", "stat", "-M", "PipelineL1", "-e", _SMT_EVENT, "--", "COMMAND")
 
 
-def _shown(shares):
+def _select_rows(shares):
     """Select the rows of `shares` that are shown, parents first.
 
     These are level 1, parts whose bounds are narrower than their parent's, and the parents of such parts.
     The two parts of the front end, or of the back end, are shown together.
     """
-    named = set()
+    names = set()
     for row in shares.iloc[::-1].itertuples():
         informative = row.events and row.high < _NAMED * shares["high"].get(row.parent, 0.0)
-        if not row.parent or informative or row.low > _NOTHING or row.Index in named:
-            named |= {row.Index, row.parent}
+        if not row.parent or informative or row.low > _NOTHING or row.Index in names:
+            names |= {row.Index, row.parent}
     for pair in _PAIRS:
-        if named & pair:
-            named |= pair
-    return _in_order([row for row in shares.itertuples() if row.Index in named])
+        if names & pair:
+            names |= pair
+    return _order_rows([row for row in shares.itertuples() if row.Index in names])
 
 
-def _in_order(rows, parent=""):
+def _order_rows(rows, parent=""):
     """Yield the rows below `parent`, each category before its parts."""
     for row in rows:
         if row.parent == parent:
             yield row
-            yield from _in_order(rows, row.Index)
+            yield from _order_rows(rows, row.Index)
 
 
-def _category(row):
+def _describe_category(row):
     """Return a row of the bounds as a dict, with bounds in percent."""
     entry = {"name": row.Index, "parent": row.parent, "low": percent(row.low), "high": percent(row.high)}
     return entry | {"events": list(row.events)}

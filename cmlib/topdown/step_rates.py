@@ -44,12 +44,12 @@ def merge_steps(steps: Sequence[pd.DataFrame], *, adjust: bool = True) -> tuple[
     for step, ipc in zip(steps, ipcs, strict=True):
         for event in step.columns.difference(PINNED, sort=False):
             rate = (step[event] / step["cycles"]).to_numpy()
-            rates.setdefault(event, []).append(_moved(rate, ipc, reference) if adjust else rate)
+            rates.setdefault(event, []).append(_correct_rate(rate, ipc, reference) if adjust else rate)
     merged = {event: np.mean(several, axis=0) for event, several in rates.items()}
     return pd.DataFrame(merged, index=index), pd.Series(reference, index=index, name="ipc")
 
 
-def _moved(rate, ipc, reference):
+def _correct_rate(rate, ipc, reference):
     """Correct a run's rate by step to the reference IPC, along its linear regression on the run's IPC; at least 0."""
     spread = ipc - ipc.mean()
     if not spread.any():

@@ -5,8 +5,9 @@
 least one run, which is not checked.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,8 @@ from cmlib.topdown.bounded_account import LOSSES, bounds
 from cmlib.topdown.costs import UNKNOWN, read_costs
 from cmlib.topdown.cycle_costs import format_number, split_cycles
 from cmlib.topdown.first_answer import NOT_KNOWN, FirstAnswer, find_first_answer
-from cmlib.topdown.implausible import IPC, implausible
-from cmlib.topdown.phase_contrast import compare_phases
+from cmlib.topdown.implausible import IPC, find_impossible
+from cmlib.topdown.phase_contrast import Contrast, compare_phases
 from cmlib.topdown.remarks import describe_doubts
 from cmlib.topdown.run_levels import counts_besides, levels_of_runs, phases, totals
 from cmlib.topdown.runtimes import runtime_of
@@ -85,15 +86,6 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Phases:
-    """Phases of a run: a row each, events whose rates changed, and a sentence on the difference."""
-
-    rows: pd.DataFrame
-    changed: list
-    text: str
-
-
-@dataclass(frozen=True)
 class Summary:
     """What is known of a program, in parts.
 
@@ -109,7 +101,7 @@ class Summary:
     slots : cmlib.topdown.slot_summary.SlotSummary or None
         None if the kind of core hardly ran.
     first : cmlib.topdown.first_answer.FirstAnswer
-    phases : Phases
+    phases : cmlib.topdown.phase_contrast.Contrast
     shown_counts : dict of str to float
         Counts that neither levels nor ratios contain.
     impossible : dict of str to str
@@ -127,7 +119,7 @@ class Summary:
     cycles: list
     slots: SlotSummary | None
     first: FirstAnswer
-    phases: Phases
+    phases: Contrast
     shown_counts: dict
     impossible: dict
     hardly_ran: bool
@@ -200,7 +192,7 @@ class Summary:
         return not (self.impossible or self.hardly_ran or self.first.kind == NOT_KNOWN)
 
 
-def summarize(name: str, runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], **settings: object) -> dict:
+def summarize(name: str, runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], **settings: Any) -> dict:
     """Summarize a recording and return the summary as a dict.
 
     Parameters
@@ -226,21 +218,21 @@ def summarize(name: str, runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], **se
 
 
 def build_summary(
-    name,
-    runs,
+    name: str,
+    runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]],
     *,
-    processor=None,
-    modifier="",
-    whole_runs=False,
-    core="",
-    notes=(),
-    printed=None,
-    metric_group="",
-    command="",
-    written=None,
-    user_s=None,
-    system_s=None,
-):
+    processor: str | None = None,
+    modifier: str = "",
+    whole_runs: bool = False,
+    core: str = "",
+    notes: Sequence[str] = (),
+    printed: Mapping[str, float] | None = None,
+    metric_group: str = "",
+    command: str = "",
+    written: Mapping[str, str] | None = None,
+    user_s: float | None = None,
+    system_s: float | None = None,
+) -> Summary:
     """Summarize a recording: whether the program computes, what its cycles and slots were used for, what to try first.
 
     Parameters
@@ -278,10 +270,10 @@ def build_summary(
     """
     counted = _leave_out_uncounted(runs)
     costs = read_costs(processor or UNKNOWN)
-    impossible = implausible(counted.runs, printed or {}, costs)
-    possible = [_drop_events(run, impossible) for run in counted.runs]
-    printed = {key: value for key, value in (printed or {}).items() if key not in impossible}
-    level = _measure_levels(possible, printed, written or {}, modifier, whole_runs)
+    impossible = find_impossible(counted.runs, printed or {}, costs)
+    possible_runs = [_drop_events(run, impossible) for run in counted.runs]
+    possible_printed = {key: value for key, value in (printed or {}).items() if key not in impossible}
+    level = _measure_levels(possible_runs, possible_printed, written or {}, modifier, whole_runs)
     recording = Recording(
         processor=processor,
         modifier=modifier,
@@ -289,53 +281,36 @@ def build_summary(
         metric_group=metric_group,
         runtime=runtime_of(command),
         command=command,
-        interval_ms=1000 if whole_runs else _median_interval_ms(possible),
+        interval_ms=1000 if whole_runs else _measure_interval_ms(possible_runs),
         whole_runs=whole_runs,
         ghz=level.ghz,
-        printed=printed,
-        misses=[] if whole_runs else _savings(possible, costs, level.ghz),
+        printed=possible_printed,
+        misses=[] if whole_runs else _estimate_savings(possible_runs, costs, level.ghz),
     )
-    # Elsewhere such events took turns all over the program. No event that was counted was counted for none of the time.
-    hardly_ran = bool(core and 0 < counted.taking_turns.mean() < _THIN)
-    slots = None if hardly_ran else summarize_slots(possible, recording)
-    account = slots.account if slots else None
+    hardly_ran = _has_hardly_run(counted, core)
+    slots = None if hardly_ran else summarize_slots(possible_runs, recording)
     utilization = measure_utilization(level.levels, user_s=user_s, system_s=system_s)
     cycles = _split_cycles(slots, level, recording)
-    first = _find_first(
-        utilization, cycles, slots, recording, level, conclusive=not (impossible or hardly_ran)
-    )
-    is_bounded = bool(account or {*printed, *impossible} & {*LOSSES, "retired"})
-    shown_counts = counts_besides(level.counts, level.levels, level.ratios, is_bounded=is_bounded)
-    levels = _with_clock(level.levels, is_user=level.is_user)
-    remarks = describe_doubts(
-        possible,
-        counted.hidden,
-        counted.uncounted,
-        core,
-        level.is_user,
-        processor,
-        levels,
-        account,
-        impossible,
-    )
+    is_conclusive = not (impossible or hardly_ran)
+    shown_level = replace(level, levels=_add_clock(level.levels, is_user=level.is_user))
     return Summary(
         name=name,
         recording=recording,
         counted=counted,
-        level=Levels(levels, level.ratios, level.counts, level.is_user, level.ghz),
+        level=shown_level,
         utilization=utilization,
         cycles=cycles,
         slots=slots,
-        first=first,
-        phases=_find_phases(possible, level, recording),
-        shown_counts=shown_counts,
+        first=_find_first(utilization, cycles, slots, recording, level, conclusive=is_conclusive),
+        phases=_find_phases(possible_runs, level, recording),
+        shown_counts=_select_counts(level, slots, {*possible_printed, *impossible}),
         impossible=impossible,
         hardly_ran=hardly_ran,
-        remarks=[*remarks, *notes],
+        remarks=[*_list_doubts(possible_runs, recording, counted, shown_level, slots, impossible), *notes],
     )
 
 
-def describe_misses(savings, of="cycles"):
+def describe_misses(savings, noun="cycles"):
     """Say what would be saved without the misses of each cache, or why that is not known.
 
     Parameters
@@ -343,7 +318,7 @@ def describe_misses(savings, of="cycles"):
     savings : list of dict
         An entry for each cache, as :func:`cmlib.cost.savings_without_misses` describes it: without, percent,
         low, high, reason and more.
-    of : str, default "cycles"
+    noun : str, default "cycles"
         Noun for what is saved.
 
     Returns
@@ -351,32 +326,43 @@ def describe_misses(savings, of="cycles"):
     list of str
         Clauses: one for each estimate, then one for all caches that share a reason why there is none.
     """
-    return _SENTENCES.misses(savings, of).split("\n")[:-1]
+    return _SENTENCES.misses(savings, noun).split("\n")[:-1]
 
 
 def _leave_out_uncounted(runs):
     """Leave out zeros of events without a turn on a counter, and events that were never counted."""
-    hidden = [zeros_without_turn(counts, running) for counts, running in runs]
-    masked = [counts.mask(zeros) for (counts, _), zeros in zip(runs, hidden, strict=True)]
-    counted = [counts.dropna(axis=1, how="all") for counts in masked]
-    kept = [(counts, running[counts.columns]) for counts, (_, running) in zip(counted, runs, strict=True)]
-    shares = pd.concat([running for _, running in kept]).mean()
-    named = {event for counts, _ in runs for event in counts}
-    without_turn = {event for zeros in hidden for event in zeros if zeros[event].any()}
-    events = set().union(*counted)
+    counted_runs = []
+    listed = set()
+    hidden = set()
+    for counts, running in runs:
+        zeros = zeros_without_turn(counts, running)
+        counted = counts.mask(zeros).dropna(axis=1, how="all")
+        counted_runs.append((counted, running[counted.columns]))
+        listed.update(counts)
+        hidden.update(event for event in zeros if zeros[event].any())
+    events = {event for counts, _ in counted_runs for event in counts}
+    shares = pd.concat([running for _, running in counted_runs]).mean()
     return CountedRuns(
-        runs=kept,
+        runs=counted_runs,
         events=events,
-        hidden=without_turn,
-        uncounted=named - without_turn - events,
+        hidden=hidden,
+        uncounted=listed - hidden - events,
         taking_turns=shares[shares < _ALWAYS],
-        knows_shares=not any(running.isna().any(axis=None) for _, running in kept),
+        knows_shares=not any(running.isna().any(axis=None) for _, running in counted_runs),
     )
 
 
 def _drop_events(run, events):
     counts, running = run
     return counts.drop(columns=events, errors="ignore"), running.drop(columns=events, errors="ignore")
+
+
+def _has_hardly_run(counted, core):
+    """Return True if this kind of core was counted for a small part of the time only.
+
+    On a processor with one kind of core, events that are counted so little took turns all over the program.
+    """
+    return bool(core and 0 < counted.taking_turns.mean() < _THIN)
 
 
 def _measure_levels(runs, printed, written, modifier, whole_runs):
@@ -387,7 +373,7 @@ def _measure_levels(runs, printed, written, modifier, whole_runs):
     return Levels(levels, ratios, counts, is_user, levels.get("GHz") if has_clock else None)
 
 
-def _with_clock(levels, *, is_user):
+def _add_clock(levels, *, is_user):
     """Return the levels that are shown: with a clock if it follows from them, without what user mode can't have."""
     levels = dict(levels)
     parts = [levels.get(name, 0) for name in ("instructions a second", IPC, "CPUs")]
@@ -401,18 +387,20 @@ def _with_clock(levels, *, is_user):
     return levels
 
 
-def _median_interval_ms(runs):
+def _measure_interval_ms(runs):
     """Return the median length of all intervals, for the command that is proposed [ms, at least 1]."""
     steps = np.concatenate([lengths_by_ends(counts.index) for counts, _ in runs])
     return max(1, round(1000 * float(np.median(steps)))) if len(steps) else 1000
 
 
-def _savings(runs, costs, ghz):
+def _estimate_savings(runs, costs, ghz):
     """Estimate the cycles that would be saved without misses of each cache, within the bounds of the other events."""
     from cmlib.cost import savings_without_misses  # not needed for totals, and slow to import
 
-    counted = [(counts, running) for counts, running in runs if {"instructions", "cycles"} <= set(counts)]
-    shares = bounds(totals(counted), costs, ghz=ghz).shares if counted else None
+    complete_runs = [
+        (counts, running) for counts, running in runs if {"instructions", "cycles"} <= set(counts)
+    ]
+    shares = bounds(totals(complete_runs), costs, ghz=ghz).shares if complete_runs else None
     return savings_without_misses(runs, costs, ghz=ghz, shares=shares)
 
 
@@ -441,11 +429,11 @@ def _find_first(utilization, cycles, slots, recording, level, *, conclusive):
         lacks_cycles=lacks_cycles,
         hint="" if knows_width else _TIGHTER,
         most_of_front_end=slots.bounded.shares.at["front end", "high"] if slots else 1.0,
-        stalled=_share_stalled_by_front_end(slots, recording.costs) if slots else None,
+        stalled=_find_front_end_stalls(slots, recording.costs) if slots else None,
     )
 
 
-def _share_stalled_by_front_end(slots, costs):
+def _find_front_end_stalls(slots, costs):
     """Return the share of the cycles that perf counts as stalled by the front end; None if not counted."""
     for event, rate in slots.totals["rate"].items():
         if costs.kind(event) == "front-end stall":
@@ -453,14 +441,38 @@ def _share_stalled_by_front_end(slots, costs):
     return None
 
 
+def _select_counts(level, slots, names):
+    """Select the counts that are shown: those that neither levels, ratios nor the account contain.
+
+    `named` are events and shares that the tool printed, or that can't be true.
+    """
+    is_bounded = bool((slots and slots.account) or names & {*LOSSES, "retired"})
+    return counts_besides(level.counts, level.levels, level.ratios, is_bounded=is_bounded)
+
+
+def _list_doubts(runs, recording, counted, level, slots, impossible):
+    """List sentences on what makes the recording hard to trust."""
+    return describe_doubts(
+        runs,
+        hidden=counted.hidden,
+        uncounted=counted.uncounted,
+        core=recording.core,
+        is_user=level.is_user,
+        processor=recording.processor,
+        levels=level.levels,
+        account=slots.account if slots else None,
+        impossible=impossible,
+    )
+
+
 def _find_phases(runs, level, recording):
     """Cut the only run into phases and compare them; no phases of several runs, or of whole runs."""
     if len(runs) > 1 or recording.whole_runs:
-        return Phases(pd.DataFrame(), [], "")
+        return Contrast(pd.DataFrame())
     rows = phases(runs[0][0])
     if level.is_user:
         rows = rows.drop(columns="GHz", errors="ignore")
-    return Phases(*compare_phases(rows, runs[0], recording.costs, recording.ghz))
+    return compare_phases(rows, runs[0], recording.costs, recording.ghz)
 
 
 def _describe_share(share):
@@ -470,9 +482,9 @@ def _describe_share(share):
         "label": share.label(),
         "low": percent(share.low),
         "high": percent(share.high),
-        "events": [asdict(event) | _percent_ends(event) for event in share.events],
+        "events": [asdict(event) | _describe_ends(event) for event in share.events],
     }
 
 
-def _percent_ends(event):
+def _describe_ends(event):
     return {"low": percent(event.low), "high": percent(event.high)}

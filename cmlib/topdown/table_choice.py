@@ -50,46 +50,56 @@ def fitting_tables(events, machine="", rates=None):
         Formulas of the categories, a table each: one, several where they can't be distinguished, or none if none fits.
     """
     spelled = set(map(spelling, events))
-    scores = {name: _computable(read_table(name), spelled) for name in tables()}
-    if arm := _arm_slots(scores, machine, rates):
-        return [arm]
+    scores = {name: _count_computable(read_table(name), spelled) for name in tables()}
+    arm_table = _find_arm_table(scores, machine, rates)
+    if arm_table is not None:
+        return [arm_table]
     if scores.get(machine):
         return [read_table(machine)]
-    most = max(scores.values(), default=0)
+    highest_score = max(scores.values(), default=0)
     # Preferred, because many processors' formulas divide by the sum of their four categories, so that these always add
     # up to 1, even where the table is of another processor.
-    if scores[_LINUX] == most > 0:
+    if scores[_LINUX] == highest_score > 0:
         return [read_table(_LINUX)]
-    fitting = [read_table(name) for name, score in scores.items() if score == most > 0]
+    fitting = [read_table(name) for name, score in scores.items() if score == highest_score > 0]
     if rates is None or len(fitting) < 2:
         return fitting
     accounts = [account(pd.DataFrame([rates]), table) for table in fitting]
-    for misfit in (_off_width, lambda computed: abs(sum_gap(computed))):
-        misfits = [misfit(computed) for computed in accounts]
-        limit = min(misfits) + _TIE
-        accounts = [computed for computed, by in zip(accounts, misfits, strict=True) if by <= limit]
+    accounts = _keep_best(accounts, _compare_width)
+    accounts = _keep_best(accounts, lambda computed: abs(sum_gap(computed)))
     return [computed.table for computed in accounts]
 
 
-def _arm_slots(scores, machine, rates):
+def _keep_best(accounts, measure_misfit):
+    """Keep the accounts with the smallest misfit, and those that are about as good."""
+    misfits = [measure_misfit(computed) for computed in accounts]
+    limit = min(misfits) + _TIE
+    return [computed for computed, misfit in zip(accounts, misfits, strict=True) if misfit <= limit]
+
+
+def _find_arm_table(scores, machine, rates):
     """Find the generic table of Arm's slot events that fits a machine named arm_*; None if none does.
 
     ``arm_slots_off_by_one`` is for cores with an erratum in the count of slots; it is taken wherever it can be
     computed. ``arm_slots`` is taken if more of its categories can be computed than of the machine's own table. The
     slots per cycle must agree with the machine's width.
     """
-    own_score = scores.get(machine) if (machine or "").startswith("arm_") and rates is not None else None
-    for name in ("arm_slots_off_by_one", "arm_slots") if own_score is not None else ():
-        lacks = name != "arm_slots" or own_score < scores[name]
-        if scores[name] and lacks:
-            computed = account(pd.DataFrame([rates]), read_table(name))
-            slots = evaluate(read_table(machine).slots[0], {"cycles": 1.0})
-            if abs(computed.slots.iloc[0] / slots - 1) < _LIKE_WIDTH:
-                return computed.table
+    if rates is None or not machine or not machine.startswith("arm_") or machine not in scores:
+        return None
+    candidates = []
+    if scores["arm_slots_off_by_one"]:
+        candidates.append("arm_slots_off_by_one")
+    if scores["arm_slots"] > scores[machine]:
+        candidates.append("arm_slots")
+    width = evaluate(read_table(machine).slots[0], {"cycles": 1.0}) if candidates else None
+    for name in candidates:
+        computed = account(pd.DataFrame([rates]), read_table(name))
+        if abs(computed.slots.iloc[0] / width - 1) < _LIKE_WIDTH:
+            return computed.table
     return None
 
 
-def _off_width(computed):
+def _compare_width(computed):
     """Compare the slots per cycle with the nearest width of the table's processors: a relative difference.
 
     Returns 0 if the table has no widths.
@@ -100,26 +110,35 @@ def _off_width(computed):
 def linux_tables(events):
     """Return a list of Linux's generic table if the `events` are enough for its level 1; else an empty list."""
     table = read_table(_LINUX)
-    return [table] if _computable(table, set(map(spelling, events))) == len(table.parts()) else []
+    return [table] if _count_computable(table, set(map(spelling, events))) == len(table.parts()) else []
 
 
 def slots_as_cycles(counts, running):
-    """Take the slots of Linux's generic table for cycles where no cycles were counted: two DataFrames.
+    """Use the slots of Linux's generic table as cycles, if no cycles were counted: two DataFrames.
 
-    `counts` and `running` (shares, 0-1) have a row per interval, a column per event; a column ``cycles`` is added, and
-    only the events of that table are kept, as rates of others per slot mean nothing. Unchanged if cycles were counted,
-    or slots were not.
+    `counts` and `running` (shares, 0-1) have a row per interval, a column per event. A column ``cycles`` is added.
+    Only the events of that table are kept, because the rates of other events per slot mean nothing. Both are returned
+    unchanged if cycles were counted, or slots were not.
     """
-    table, named = read_table(_LINUX), {spelling(event): event for event in counts}
-    of_slots = ({name: named.get(spelling(name)) for name in names_in(text)} for text in table.slots)
-    events = next((events for events in of_slots if all(events.values())), {})
-    if "cycles" in counts or not events:
+    table = read_table(_LINUX)
+    slot_columns = _find_slot_columns(counts, table)
+    if "cycles" in counts or not slot_columns:
         return counts, running
-    names, added = table.takes(counts), [*events.values()]
+    columns = table.takes(counts)
     return (
-        counts[names].assign(cycles=counts[added].sum(axis=1, skipna=False)),
-        running[names].assign(cycles=running[added].min(axis=1, skipna=False)),
+        counts[columns].assign(cycles=counts[slot_columns].sum(axis=1, skipna=False)),
+        running[columns].assign(cycles=running[slot_columns].min(axis=1, skipna=False)),
     )
+
+
+def _find_slot_columns(counts, table):
+    """Find the columns whose sum is the number of slots, by the first formula that has all; [] if none has."""
+    column_by_name = {spelling(event): event for event in counts}
+    for formula in table.slots:
+        columns = [column_by_name.get(spelling(name)) for name in names_in(formula)]
+        if all(columns):
+            return columns
+    return []
 
 
 def choose_table(
@@ -145,16 +164,21 @@ def choose_table(
     return next(iter(fitting_tables(events, machine, rates)), None)
 
 
-def _computable(table, spelled):
+def _count_computable(table, spelled):
     """Count the table's level-1 categories that can be computed from `spelled`, a set of spelled event names.
 
     Returns 0 if the number of slots can't be computed. A formula of cycles alone does not count.
     """
-    slots = any(set(map(spelling, names_in(text))) <= spelled | {"cycles"} for text in table.slots)
-    return slots * sum(any(_has(text, spelled) for text in part.formulas) for part in table.parts())
+    slot_names = [{spelling(name) for name in names_in(formula)} for formula in table.slots]
+    if not any(names <= spelled | {"cycles"} for names in slot_names):
+        return 0
+    is_computable = [
+        any(_is_computable(formula, spelled) for formula in part.formulas) for part in table.parts()
+    ]
+    return sum(is_computable)
 
 
-def _has(formula, spelled):
+def _is_computable(formula, spelled):
     """Return True if a formula takes events other than cycles, and all of them are in the set."""
     needed = set(map(spelling, set(names_in(formula)) - {"parent", "slots", "cycles"}))
     return bool(needed) and needed <= spelled

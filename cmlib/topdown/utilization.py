@@ -127,9 +127,9 @@ def measure_utilization(level, *, user_s=None, system_s=None):
     if cpu_seconds is None and cpus is not None and seconds:
         cpu_seconds = cpus * seconds
     kernel = 100 * system_s / by_mode_s if by_mode_s else level.get("kernel cycles")
-    costs = _kernel_costs(level, cpus, cpu_seconds, kernel)
+    costs = _estimate_kernel_costs(level, cpus, cpu_seconds, kernel)
     return Utilization(
-        state=_state(cpus, kernel),
+        state=_classify(cpus, kernel),
         seconds=seconds,
         cpu_seconds=cpu_seconds,
         cpus=cpus,
@@ -139,7 +139,7 @@ def measure_utilization(level, *, user_s=None, system_s=None):
     )
 
 
-def _state(cpus, kernel):
+def _classify(cpus, kernel):
     if cpus is not None and cpus < _WAITS_BELOW:
         return WAITS
     if kernel is not None and kernel >= _KERNEL_LEADS:
@@ -147,7 +147,7 @@ def _state(cpus, kernel):
     return UNKNOWN if cpus is None else COMPUTES
 
 
-def _kernel_costs(level, cpus, cpu_seconds, kernel):
+def _estimate_kernel_costs(level, cpus, cpu_seconds, kernel):
     """Estimate the CPU time of page faults and context switches, limited to the CPU time of the kernel."""
     if not cpus:
         return ()

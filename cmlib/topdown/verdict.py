@@ -64,41 +64,44 @@ def find_bottleneck(bounded, totals, costs):
         What limits the program, how certain that is, and the events that would decide it.
     """
     level = bounded.shares.loc[list(LOSSES)].sort_values(["low", "high"], ascending=False)
-    first, lead = level.index[0], level["low"].iloc[0] - level["high"].iloc[1:].max()
+    lead = level["low"].iloc[0] - level["high"].iloc[1:].max()
     if bounded.gap:
-        return Bottleneck("open", LOSSES, {}, _deciding(LOSSES, totals, costs))
+        return Bottleneck("open", LOSSES, {}, _list_deciding_events(LOSSES, totals, costs))
     if bounded.shares.at["retired", "low"] >= LITTLE_LOST:
         return Bottleneck("little lost", (), {}, ())
     if lead > 0:
-        return Bottleneck("counted" if bounded.exact else "decided", (first,), {}, ())
+        return Bottleneck("counted" if bounded.exact else "decided", (level.index[0],), {}, ())
     # Categories that can be the largest loss, without those that are small even at their upper bound.
     least = max(level["low"].max(), _SMALL * level["high"].max())
     possible = tuple(name for name in level.index if level.at[name, "high"] > least)
     if bounded.exact and level.loc[[*possible], "low"].min() > _ALIKE * level["low"].max():
         return Bottleneck("counted", possible, {}, ())
-    decide = _deciding(possible, totals, costs)
-    if stalls := _telling_stalls(totals, costs):
+    decide = _list_deciding_events(possible, totals, costs)
+    stalls = _find_limiting_stalls(totals, costs)
+    if stalls:
         return Bottleneck("likely", (max(stalls, key=stalls.get),), stalls, decide)
     return Bottleneck("open", possible, {}, decide)
 
 
-def _telling_stalls(totals, costs):
+def _find_limiting_stalls(totals, costs):
     """Return the stalled cycles [share] by category, if they make one category the likely limit; else an empty dict."""
-    kind_of, rates = _stall_kinds(costs), {}
+    kind_of = _choose_kinds(costs)
+    rates = {}
     for event, rate in totals["rate"].items():
         rates.setdefault(kind_of(event), rate)
-    for front, back, least, times, front_is_believed in _STALLS:
+    for front, back, least_share, ratio, front_is_believed in _STALLS:
         if front in rates and back in rates:
             stalls = {"front end": rates[front], "back end": rates[back]}
-            largest, other = max(stalls.values()), min(stalls.values())
-            enough = max(least, times * other, _REFILL * rates.get("misprediction", 0.0))
-            surely = front_is_believed or rates[back] == largest
-            if surely and largest >= enough and sum(stalls.values()) <= _MOST_STALLED:
+            largest = max(stalls.values())
+            smaller = min(stalls.values())
+            threshold = max(least_share, ratio * smaller, _REFILL * rates.get("misprediction", 0.0))
+            is_believed = front_is_believed or rates[back] == largest
+            if is_believed and largest >= threshold and sum(stalls.values()) <= _MOST_STALLED:
                 return stalls
     return {}
 
 
-def _stall_kinds(costs):
+def _choose_kinds(costs):
     """Return the function that finds an event's kind; Arm's architecture defines its stall events for all cores."""
     return read_costs("arm").kind if costs.name.startswith("arm_") else costs.kind
 
@@ -114,15 +117,21 @@ STALL_KINDS = {kind for kinds in _STALLS for kind in kinds[:2]}
 _MOST_STALLED = 1.1  # share of the cycles that both kinds can have together, as they may overlap
 
 
-def _deciding(possible, totals, costs):
+def _list_deciding_events(possible, totals, costs):
     """List the events that count the first two possible categories and were not recorded, as `costs` has them.
 
     Events that must be counted together with them are listed, too. The tuple is empty if no event is lacking.
     """
-    wanted = [event for name in possible[:2] for event in costs.decide.get(name, ())]
-    counted, kind_of = set(map(spelling, totals.index)), _stall_kinds(costs)
-    named = {event if isinstance(event, str) else event["name"]: event for event in wanted}
-    stalls = {*_STALLS[0][:2]} & {*map(kind_of, totals.index)}  # under perf's generic names, for one
-    counted |= {spelling(name) for name in named if kind_of(name) in stalls}
-    lacking = [event for name, event in named.items() if spelling(name) not in counted]
-    return tuple([*costs.decide.get("with", ()), *lacking]) if lacking else ()
+    deciding_events = [event for name in possible[:2] for event in costs.decide.get(name, ())]
+    event_by_name = {event if isinstance(event, str) else event["name"]: event for event in deciding_events}
+    kind_of = _choose_kinds(costs)
+    counted_names = {spelling(event) for event in totals.index}
+    # Stalls whose cause is known may have been counted under other names, such as perf's generic ones.
+    counted_stalls = {kind_of(event) for event in totals.index} & {*_STALLS[0][:2]}
+    lacking = []
+    for name, event in event_by_name.items():
+        if spelling(name) not in counted_names and kind_of(name) not in counted_stalls:
+            lacking.append(event)
+    if not lacking:
+        return ()
+    return (*costs.decide.get("with", ()), *lacking)

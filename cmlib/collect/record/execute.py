@@ -112,35 +112,64 @@ def check_perf():
 
 
 def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
-    """Run a program once under ``perf stat``; a PerfOutcome (output and exit codes), whatever the codes.
+    """Run a program once under ``perf stat``, and return its output and exit codes, whatever the codes are.
 
-    `plan` is the :class:`cmlib.collect.schedule.Plan` of the events to count, `encodings` a dict from event to what
-    perf is given for it. `counted` is a LaunchSpec (the command, and the processes to count); if it has `pids`,
-    perf counts those processes while the command, their load, runs. Files go into `folder` (Path). With `on_demand`
-    the program turns counting on and off through FIFOs, whose paths it finds in the variables CMLIB_CONTROL and
-    CMLIB_ACK. `lock` is the descriptor of the counters' lock, kept open in perf. A RecordError if the program is
-    missing.
+    Parameters
+    ----------
+    plan : cmlib.collect.schedule.Plan
+        The events to count.
+    encodings : dict of str to str
+        What perf is given for each event.
+    counted : LaunchSpec
+        The command, and the processes to count. If it has `pids`, perf counts those processes while the command, their
+        load, runs.
+    folder : Path
+        Folder for files.
+    lock : int, optional
+        Descriptor of the counters' lock, kept open in perf.
+    on_demand : bool, default False
+        True if the program turns counting on and off itself, through FIFOs whose paths it finds in the variables
+        CMLIB_CONTROL and CMLIB_ACK.
+
+    Returns
+    -------
+    PerfOutcome
+
+    Raises
+    ------
+    RecordError
+        If the program is missing.
     """
-    command = find_program(counted.command)
-    output, errors, status = (folder / name for name in ("perf.csv", "program.stderr", "status"))
+    program = find_program(counted.command)
+    output = folder / "perf.csv"
+    perf_errors = folder / "perf.stderr"
+    program_errors = folder / "program.stderr"
+    status = folder / "status"
     variables, options = _control(folder) if on_demand else ("", [])
-    # The program gets the caller's locale; only perf runs in C, so that its decimal points are points.
-    locale = f"LC_ALL={shlex.quote(os.environ['LC_ALL'])}" if "LC_ALL" in os.environ else "unset LC_ALL"
-    inner = f'{locale}; {variables}"$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
-    shell = ["/bin/sh", "-c", inner, "cmlib", *command]
     if counted.pids:
         options += ["-p", ",".join(map(str, counted.pids))]
-    watched = stat_command(plan, encodings, str(output), options=options, command=shell)
-    perf_errors = folder / "perf.stderr"
-    with perf_errors.open("wb") as stderr, run_perf(watched, stderr, lock, counted.environment) as perf:
+    shell = _wrap_in_shell(program, variables, program_errors, status)
+    command = stat_command(plan, encodings, str(output), options=options, command=shell)
+    with perf_errors.open("wb") as stderr, run_perf(command, stderr, lock, counted.environment) as perf:
         perf.wait()
+    exit_code = text_of(status)
     return PerfOutcome(
         raw=output.read_bytes() if output.exists() else b"",
-        exit_code=int(text) if (text := text_of(status)) else None,
+        exit_code=int(exit_code) if exit_code else None,
         perf_code=perf.returncode,
-        program_stderr=text_of(errors),
+        program_stderr=text_of(program_errors),
         perf_stderr=text_of(perf_errors),
     )
+
+
+def _wrap_in_shell(program, variables, errors, status):
+    """Wrap a command in a shell that writes its standard error and its exit code to files.
+
+    The program gets the caller's locale; only perf runs in C, so that its decimal points are points.
+    """
+    locale = f"LC_ALL={shlex.quote(os.environ['LC_ALL'])}" if "LC_ALL" in os.environ else "unset LC_ALL"
+    script = f'{locale}; {variables}"$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
+    return ["/bin/sh", "-c", script, "cmlib", *program]
 
 
 def check_outcome(outcome, plan, command):

@@ -7,10 +7,14 @@ RecordError if the program or perf fails, or what is there was recorded otherwis
 counts.
 """
 
+from __future__ import annotations
+
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cmlib import places
 from cmlib.collect import machine
@@ -22,6 +26,9 @@ from cmlib.io.archive.programs import RecordError, check_names, existing_runs, r
 from cmlib.io.archive.runs import events_of
 from cmlib.shell import command_line
 from cmlib.terminal import say
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Passes by default: of a set of named or core events, of one of all events. Events in a run of the probe.
 _PASSES, _SWEEP_PASSES, _PROBED = 3, 2, 48
@@ -55,58 +62,153 @@ class Request:
 def record_program(
     name, command, request, *, folder=None, lock=None, counters=None, wait=False, note="", on_demand=False
 ):
-    """Record the sets that a Request asks for of one program: a dict from a set's name to its new files.
+    """Record the sets of runs of one program that a Request asks for; runs that are there are not repeated.
 
-    Values are lists of the metadata files (paths) of new runs, empty where all were there already, as these are not
-    repeated. `name` is the program's, `command` a list of str or a Program (a command with its preparation),
-    `request` a Request (what is to be recorded), `folder` that of all recordings (by default of the data), `note`
-    text for the metadata. `lock` (descriptor of the counters' lock) and `counters` (dict of offered and good) come
-    from a caller that holds the counters already; else they are locked here, and with `wait` another recording is
-    waited for. `on_demand` programs turn counting on and off themselves. RecordError if the program fails, perf
-    refuses, or what is there was recorded otherwise; CountersBusy (a CmlibError) if another recording is made.
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+    command : list of str or Program
+        A command, or a command with its preparation.
+    request : Request
+        What is to be recorded.
+    folder : path-like, optional
+        Folder of all recordings. Default: that of the data.
+    lock : int, optional
+        Descriptor of the counters' lock, from a caller that holds it. Default: the counters are locked here.
+    counters : dict, optional
+        Offered and good counters, from a caller that knows them. Default: they are counted.
+    wait : bool, default False
+        True to wait for another recording that uses the counters.
+    note : str, default ""
+        Text for the metadata.
+    on_demand : bool, default False
+        True if the program turns counting on and off itself.
+
+    Returns
+    -------
+    dict of str to list of Path
+        The metadata files of the new runs, by set; a list is empty if all runs were there.
+
+    Raises
+    ------
+    RecordError
+        If the program fails, perf refuses, or the runs that are there were recorded otherwise.
+    CountersBusy
+        If another recording is made, and `wait` is False.
     """
     recordings = Path(folder or places.recordings_dir())
     target = recordings / name
-    check_names(name, _wanted(request)[0][0])
-    program, table = as_program(command), machine.known_events(machine.describe())
+    check_names(name, _list_sets(request)[0][0])
+    program = as_program(command)
+    table = machine.known_events(machine.describe())
     with machine.counters_lock(command_line("cmlib", "record", name), wait=wait, held=lock) as held:
         request, counters = fit_to_counters(request, existing_runs(target), counters)
-        available, settings = plan_options(request, counters, table)
-        kept = {"folder": recordings, "lock": held, "note": note, "on_demand": on_demand}
-        save = functools.partial(record, name, program, counters=counters, **kept)
-        made = {}
-        for set_name, mode, chosen in _wanted(request):
-            codes = encodings(chosen, table, request.modifier)
-            of_set = [meta for meta in existing_runs(target).values() if meta["set"] == set_name]
-            counting = next((meta["counting"] for meta in of_set if "counting" in meta), None)
-            if chosen == "all" and counting is None:
-                seen = machine.supported(codes)
-                probe = make_plans("mlpx", seen, per_run=_PROBED, set_name=PROBE, **available, **settings)
-                made[PROBE] = save(probe, encodings=codes)
-                counting = counted_in_probe(target)
-            sizes = {"per_run": request.per_run, "set_name": set_name}
-            plans = make_plans(mode, counting or list(codes), **sizes, **available, **settings)
-            # Runs to come have a second reading if those that are there have one, so that passes are alike.
-            before = not of_set or any(map(events.second_readings, map(events_of, of_set)))
-            if request.second_reading and before:
-                plans = [with_second_reading(plan, **available) for plan in plans]
-            passes = request.passes or (_SWEEP_PASSES if chosen == "all" else _PASSES)
-            made[set_name] = save(plans, encodings=codes, passes=passes, counting=counting)
-        return made
+        recorder = _SetRecorder(
+            target=target,
+            request=request,
+            table=table,
+            options=plan_options(request, counters, table),
+            save=functools.partial(
+                record,
+                name,
+                program,
+                counters=counters,
+                folder=recordings,
+                lock=held,
+                note=note,
+                on_demand=on_demand,
+            ),
+        )
+        files = {}
+        for set_name, mode, chosen in _list_sets(request):
+            files |= recorder.record_set(set_name, mode, chosen)
+        return files
 
 
-def _wanted(request):
+@dataclass(frozen=True)
+class _SetRecorder:
+    """Record the sets of runs of one program.
+
+    Attributes
+    ----------
+    target : Path
+        Folder of the program's recordings.
+    request : Request
+        What is to be recorded.
+    table : DataFrame
+        Events of this machine.
+    options : tuple of two dicts
+        From :func:`plan_options`.
+    save : callable
+        Makes the runs of some plans, as :func:`record` does; takes `plans`, `encodings`, `passes` and `counting`.
+    """
+
+    target: Path
+    request: Request
+    table: pd.DataFrame
+    options: tuple[dict, dict]
+    save: Callable
+
+    def record_set(self, set_name, mode, chosen):
+        """Record one set, and before it a probe if it has all events: a dict of set to new metadata files."""
+        codes = encodings(chosen, self.table, self.request.modifier)
+        existing = [meta for meta in existing_runs(self.target).values() if meta["set"] == set_name]
+        counting = next((meta["counting"] for meta in existing if "counting" in meta), None)
+        files = {}
+        if chosen == "all" and counting is None:
+            files[PROBE] = self._probe(codes)
+            counting = counted_in_probe(self.target)
+        plans = self._plan(mode, counting or list(codes), set_name, existing)
+        passes = self.request.passes
+        if not passes:
+            passes = _SWEEP_PASSES if chosen == "all" else _PASSES
+        files[set_name] = self.save(plans, encodings=codes, passes=passes, counting=counting)
+        return files
+
+    def _probe(self, codes):
+        """Record the probe, which finds out which events count at all; return its new metadata files."""
+        available, settings = self.options
+        names = machine.supported(codes)
+        plans = make_plans("mlpx", names, per_run=_PROBED, set_name=PROBE, **available, **settings)
+        return self.save(plans, encodings=codes)
+
+    def _plan(self, mode, names, set_name, existing):
+        """Plan the runs of a set; with second readings if they are asked for and `existing` runs have them, too."""
+        available, settings = self.options
+        plans = make_plans(
+            mode, names, per_run=self.request.per_run, set_name=set_name, **available, **settings
+        )
+        # All passes of a set are alike.
+        have_second_readings = any(events.second_readings(events_of(meta)) for meta in existing)
+        if self.request.second_reading and (have_second_readings or not existing):
+            plans = [with_second_reading(plan, **available) for plan in plans]
+        return plans
+
+
+def _list_sets(request):
     """List the sets to record, each as (name, mode, events)."""
     chosen = request.events or "core"
-    modes = [request.mode] if request.mode else ["mlpx"] if chosen == "all" else ["ocoe", "mlpx"]
-    wanted = [(mode, chosen) for mode in modes]
+    if request.mode:
+        sets = [(request.mode, chosen)]
+    elif chosen == "all":
+        sets = [("mlpx", "all")]
+    else:
+        sets = [("ocoe", chosen), ("mlpx", chosen)]
     if request.mode is None and request.events is None:
-        wanted.append(("mlpx", "all"))
-    if request.set_name and len(wanted) > 1:
-        raise RecordError(f"{len(wanted)} sets would be recorded, and --set names one: choose it by --mode.")
-    usual = {"mlpx": f"mlpx{request.per_run}"}
-    names = [(_SET_OF_ALL if of == "all" else usual).get(mode, mode) for mode, of in wanted]
-    return [(request.set_name or name, *pair) for name, pair in zip(names, wanted, strict=True)]
+        sets.append(("mlpx", "all"))
+    if request.set_name and len(sets) > 1:
+        raise RecordError(f"{len(sets)} sets would be recorded, and --set names one: choose it by --mode.")
+    return [(request.set_name or _name_set(mode, names, request), mode, names) for mode, names in sets]
+
+
+def _name_set(mode, names, request):
+    """Name a set by its mode, and by whether it has all events."""
+    if names == "all" and mode in _SET_OF_ALL:
+        return _SET_OF_ALL[mode]
+    if names != "all" and mode == "mlpx":
+        return f"mlpx{request.per_run}"
+    return mode
 
 
 def counted_in_probe(folder):

@@ -9,7 +9,6 @@ CountersBusy if another process counts.
 
 import errno
 import functools
-import itertools
 import os
 import shutil
 from pathlib import Path
@@ -36,12 +35,26 @@ _GOES_ON = "Runs recorded before are kept; the command goes on from them when it
 
 
 def validate_run(frame, plan):
-    """Check a run that perf counted: a reason (str) why it has to be repeated, or "" if it is as planned.
+    """Check a run that perf counted: return the reason why it has to be repeated, or "" if it is as planned.
 
-    Only OCOE runs (each event counted all the time) are repeated, where an event was not on its counter all the
-    time. `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row per interval and event),
-    `plan` the Plan (events of one run) that was counted. RecordError if it is no run of this plan: too short, an
-    event refused, rows missing.
+    An OCOE run (each event counted all the time) is repeated if an event was not on its counter all the time. Other
+    runs are never repeated.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        perf's output, from :func:`cmlib.io.perf.parse_stat`: a row per interval and event.
+    plan : Plan
+        The events of the run.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    RecordError
+        If the run is too short for an interval, an event was refused, or rows are missing.
     """
     duration = frame["time_s"].max() if len(frame) else 0.0
     if duration < plan.interval_ms / 1000:
@@ -79,15 +92,42 @@ def _left_the_counters(counts, running):
 def record(
     name, command, plans, *, encodings, counters, passes=1, folder=None, lock=None, on_demand=False, **about
 ):
-    """Record a program, a run for each plan and pass that is not there yet; return the new metadata files (paths).
+    """Record a program: make a run for each plan and pass that is not there yet.
 
-    `name` is the program's, `command` a list of str or a Program (a command with its preparation), `plans` a list
-    of Plans (events of one run each) of one set. `encodings` maps events to what perf is given for them, `counters`
-    are the machine's (dict of offered and good), `passes` is how often each plan is run, `folder` that of all
-    recordings (by default of the data), `lock` the descriptor of the counters' lock if it is held. `on_demand`
-    programs turn counting on and off themselves. `about` is further metadata: `note` (str), `counting` (names of
-    the events that counted in the probe). RecordError if the program fails, a run is thrown away three times, or
-    what is there was recorded otherwise; CountersBusy (a CmlibError) if another process counts.
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+    command : list of str or Program
+        A command, or a command with its preparation.
+    plans : list of Plan
+        Plans (events of one run each) of one set.
+    encodings : dict of str to str
+        What perf is given for each event.
+    counters : dict
+        The machine's counters: offered and good.
+    passes : int, default 1
+        How often each plan is run.
+    folder : path-like, optional
+        Folder of all recordings. Default: that of the data.
+    lock : int, optional
+        Descriptor of the counters' lock, if it is held.
+    on_demand : bool, default False
+        True if the program turns counting on and off itself.
+    **about
+        Further metadata: `note` (str), `counting` (names of the events that counted in the probe).
+
+    Returns
+    -------
+    list of Path
+        The metadata files of the new runs.
+
+    Raises
+    ------
+    RecordError
+        If the program fails, a run is thrown away three times, or the runs that are there were recorded otherwise.
+    CountersBusy
+        If another process counts.
     """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, plans[0].set)
@@ -98,26 +138,43 @@ def record(
         program_folder(recordings / name) as target,
     ):
         existing = existing_runs(target)
-        about = {"note": ""} | {key: value for key, value in about.items() if value is not None}
-        about |= {"program": name, "command": program.command, "counters": dict(counters)}
-        about["machine"] = machine.describe()
-        in_passes = itertools.product(range(passes), plans)
-        jobs = [(plan, planned_metadata(plan, number, encodings, about)) for number, plan in in_passes]
+        origin = {"program": name, "command": program.command, "counters": dict(counters)}
+        jobs = _plan_jobs(plans, passes, encodings, _complete_metadata(about, origin))
         _check_same_schedule(existing, plans, name)
-        for _, meta in jobs:
-            check_run(meta | _TO_COME, target / f"{meta['run']}.json")
-            check_comparable(existing.values(), meta)
-        missing = [job for job in jobs if job[1]["run"] not in existing]
-        made = []
+        _check_jobs(jobs, existing, target)
+        missing = [(plan, meta) for plan, meta in jobs if meta["run"] not in existing]
+        files = []
         run_once = functools.partial(_run_in_own_folder, target, program, held, on_demand)
         with progress_bar(total=len(jobs), initial=len(jobs) - len(missing), desc=name, unit="run") as bar:
             for plan, meta in missing:
                 bar.set_postfix_str(meta["run"])
                 finished, raw = _record_one(plan, meta, run_once, bar.write)
                 with locked(recordings):
-                    made.append(add_run(target, finished, raw))
+                    files.append(add_run(target, finished, raw))
                 bar.update()
-        return made
+        return files
+
+
+def _complete_metadata(about, origin):
+    """Return the metadata that all runs share; None in `about` means that there is no such entry."""
+    given = {key: value for key, value in about.items() if value is not None}
+    return {"note": ""} | given | origin | {"machine": machine.describe()}
+
+
+def _plan_jobs(plans, passes, encodings, about):
+    """List each run to make, as a pair of its Plan and its planned metadata; pass by pass."""
+    jobs = []
+    for number in range(passes):
+        for plan in plans:
+            jobs.append((plan, planned_metadata(plan, number, encodings, about)))
+    return jobs
+
+
+def _check_jobs(jobs, existing, target):
+    """Raise an error if the metadata of a run are malformed, or can't be compared with those of existing runs."""
+    for _, meta in jobs:
+        check_run(meta | _TO_COME, target / f"{meta['run']}.json")
+        check_comparable(existing.values(), meta)
 
 
 def _record_one(plan, meta, run_once, notify):
@@ -161,7 +218,7 @@ def outcome_metadata(frame, outcome):
 
 
 def _run_in_own_folder(target, program, lock, on_demand, plan, meta):
-    """Run a program once as planned, in a folder that is removed afterwards; a PerfOutcome, or RecordError."""
+    """Run a program once as planned, in a folder that is removed afterwards; return its PerfOutcome."""
     with working_folder(target / meta["run"]) as folder:
         check_room(folder)
         # The outcome is checked within the block, which ends servers: one that has died raises its own error.

@@ -1,8 +1,7 @@
-"""Record runs of a program under Callgrind: estimate their time, make missing ones, and tell whether they repeat.
+"""Record runs of a program under Callgrind: estimate their time, make missing ones, and report whether they repeat.
 
-:func:`record_simulated` takes a name and a command (list of str), stores the runs among the recordings, and gives
-the metadata files (paths) of the new ones. RecordError if Valgrind or the program fails, or what is there was
-simulated otherwise.
+:func:`record_simulated` takes a name and a command (list of str), stores the runs among the recordings, and returns
+the metadata files (paths) of the new ones.
 """
 
 from pathlib import Path
@@ -25,7 +24,7 @@ from cmlib.terminal import progress_bar, say, say_above_bars
 # Measured on bzip2, gzip and C loops: Callgrind takes 8 to 13 times as long as Valgrind without a tool, and counts
 # 1.0 to 2.5 times as many basic blocks as the statistics of Valgrind's scheduler.
 _TIMES_AS_LONG = 10
-_BLOCKS_TOLD = 1.6
+_BLOCKS_RATIO = 1.6
 _LONGEST_S = 60
 _INTERVALS, _FEWEST_BLOCKS = 200, 50_000  # in a run; in an interval (half of Valgrind's own time slice)
 SET = "sim"  # name of the set of simulated runs
@@ -38,20 +37,38 @@ _WHY = (
 def estimate(command, n_simulations, notify=say, *, limit_s=_LONGEST_S):
     """Estimate the length of a simulated run, by one run under Valgrind without a simulation.
 
-    `command` is a list of str; `notify` is told (str) how long each of `n_simulations` will take. Returns a tuple
-    of the number of basic blocks in an interval, so that a run has 200, and in a run. RecordError if that run fails
-    or takes more than `limit_s` [s].
+    Parameters
+    ----------
+    command : list of str
+        The program and its arguments.
+    n_simulations : int
+        Number of simulations that will be made; for the message.
+    notify : callable
+        Called with a sentence on how long each simulation will take.
+    limit_s : float
+        Longest time of the run without a simulation [s].
+
+    Returns
+    -------
+    tuple of two int
+        Basic blocks in an interval, so that a run has 200 intervals, and in a run.
+
+    Raises
+    ------
+    RecordError
+        If the run fails or takes more than `limit_s`.
     """
     with scratch_folder() as folder:
         try:
-            told, seconds = valgrind.count_blocks(command, Path(folder), limit_s=limit_s)
+            executed, seconds = valgrind.count_blocks(command, Path(folder), limit_s=limit_s)
         except TooLongError as error:
             raise RecordError(
                 f"A simulated run takes more than {_TIMES_AS_LONG * limit_s / 60:.0f} minutes: without a simulation "
-                f"{error}. Give it less work; or, to simulate it all the same, tell the length of an "
+                f"{error}. Give it less work; or, to simulate it all the same, set the length of an "
                 "interval: --every-blocks 100000000 is about ten seconds of simulation."
             ) from error
-    each, blocks = _TIMES_AS_LONG * seconds, round(_BLOCKS_TOLD * told)
+    each = _TIMES_AS_LONG * seconds
+    blocks = round(_BLOCKS_RATIO * executed)
     notify(
         f"A simulated run takes about {each:.0f} s, ten times what it took under Valgrind without a simulation; "
         f"{n_simulations} are made."
@@ -73,15 +90,44 @@ def record_simulated(
     note="",
     notify=say_above_bars,
 ):
-    """Record a program under Callgrind, which counts all simulated events at once; return the new metadata files.
+    """Record a program under Callgrind, which counts all simulated events at once.
 
-    They are a list of paths. `name` is the program's, `command` a list of str. `passes` is the number of runs (by
-    default one with three levels of caches, else two), `every_blocks` the length of an interval in basic blocks
-    (estimated if None). `caches` maps I1, D1, L2, LL to ``SIZE,WAYS,LINE``, by default this machine's; with three
-    `levels` each run is simulated twice, the second time with L2 as the last cache. `function` limits counting to
-    its calls. `set_name`, `folder` (of all recordings) and `note` are those of the recordings; `notify` is called
-    with sentences (str). Runs that are there are not repeated. RecordError if Valgrind or the program is missing or
-    fails, or runs that are there were simulated otherwise.
+    Runs that are there are not repeated.
+
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+    command : list of str
+        The program and its arguments.
+    passes : int, optional
+        Number of runs. Default: one with three levels of caches, else two.
+    every_blocks : int, optional
+        Length of an interval [basic blocks]. Default: estimated, so that a run has 200 intervals.
+    caches : dict of str to str, optional
+        Caches I1, D1, L2 and LL as ``SIZE,WAYS,LINE``. Default: this machine's.
+    levels : {2, 3}, default 3
+        Levels of caches; with three, each run is simulated twice, the second time with L2 as the last cache.
+    set_name : str, default "sim"
+        Name of the set of runs.
+    function : str, optional
+        Counting is limited to the calls of this function.
+    folder : path-like, optional
+        Folder of all recordings. Default: that of the data.
+    note : str, default ""
+        Text for the metadata.
+    notify : callable
+        Called with sentences (str).
+
+    Returns
+    -------
+    list of Path
+        The metadata files of the new runs.
+
+    Raises
+    ------
+    RecordError
+        If Valgrind or the program is missing or fails, or the runs that are there were simulated otherwise.
     """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, set_name)
@@ -90,48 +136,65 @@ def record_simulated(
     with errors_as(RecordError, recordings), program_folder(recordings / name) as target:
         existing = existing_runs(target)
         of_set = [meta for meta in existing.values() if meta["set"] == set_name]
-        # Runs added to a set are simulated as its first run was.
-        prefetch = not of_set or valgrind.PREFETCHING in of_set[0]["simulator"]["options"]
-        options = [valgrind.cache_options(caches or {}, prefetch=prefetch)]
-        if levels == 3 and (not of_set or of_set[0]["simulator"].get("second_level")):
-            options += filter(None, [valgrind.second_level_options(caches or {}, prefetch=prefetch)])
-        toggle = [f"--toggle-collect={function}"] if function else []
-        options = [[*simulation, *toggle] for simulation in options]
-        about = {
-            "program": name,
-            "source": VALGRIND,
-            "command": noted(command),
-            "counters": {"offered": None, "good": None},
-            "simulator": {"tool": "callgrind", "version": version},
-            "machine": machine.describe(),
-            "exit_code": 0,
-            "warnings": [],
-            "note": note,
-        }
-        check_comparable(existing.values(), _planned(set_name, 0, options, about))
+        options = _choose_options(caches or {}, levels, function, of_set)
+        about = _describe_simulation(name, command, version, note)
+        check_comparable(existing.values(), _plan_metadata(set_name, 0, options, about))
         runs = {number: run_name(set_name, number, 0) for number in range(passes or 3 - len(options))}
-        missing = [number for number, run in runs.items() if run not in existing]
+        missing = {number: run for number, run in runs.items() if run not in existing}
         if not missing:
             return []
-        every, blocks = of_set[0]["simulator"]["every_blocks"] if of_set else every_blocks, None
-        if not every:
-            every, blocks = estimate(command, len(missing) * len(options), notify)
-        made = []
-        for number in missing:
+        blocks = None
+        if of_set:
+            every_blocks = of_set[0]["simulator"]["every_blocks"]
+        if not every_blocks:
+            every_blocks, blocks = estimate(command, len(missing) * len(options), notify)
+        files = []
+        for number, run in missing.items():
             started = beginning(about)
-            outcomes = _simulated(target / runs[number], command, every, options, blocks)
-            outcomes, message = _checked(outcomes)
+            outcomes = _simulate_run(target / run, command, every_blocks, options, blocks)
+            outcomes, message = _select_comparable(outcomes)
             options = options[: len(outcomes)]
-            notify(f"{runs[number]}: {message}")
+            notify(f"{run}: {message}")
             raw = b"".join(outcome.raw for outcome in outcomes)
-            meta = _finished(_planned(set_name, number, options, started), every, outcomes, raw)
+            planned = _plan_metadata(set_name, number, options, started)
             with locked(recordings):
-                made.append(add_run(target, meta, raw))
+                files.append(add_run(target, _complete_metadata(planned, every_blocks, outcomes, raw), raw))
         _report_repeats(target, set_name, notify)
-        return made
+        return files
 
 
-def _simulated(place, command, every, options, blocks):
+def _choose_options(caches, levels, function, of_set):
+    """Choose Valgrind's options for each simulation of a run: one list, or with three levels of caches two.
+
+    Runs that are added to a set (`of_set`: metadata of its runs) are simulated as its first run was.
+    """
+    first = of_set[0]["simulator"] if of_set else None
+    prefetch = first is None or valgrind.PREFETCHING in first["options"]
+    options = [valgrind.cache_options(caches, prefetch=prefetch)]
+    if levels == 3 and (first is None or first.get("second_level")):
+        second_level = valgrind.second_level_options(caches, prefetch=prefetch)
+        if second_level:
+            options.append(second_level)
+    toggle = [f"--toggle-collect={function}"] if function else []
+    return [[*simulation, *toggle] for simulation in options]
+
+
+def _describe_simulation(name, command, version, note):
+    """Return the metadata that all simulated runs share."""
+    return {
+        "program": name,
+        "source": VALGRIND,
+        "command": noted(command),
+        "counters": {"offered": None, "good": None},
+        "simulator": {"tool": "callgrind", "version": version},
+        "machine": machine.describe(),
+        "exit_code": 0,
+        "warnings": [],
+        "note": note,
+    }
+
+
+def _simulate_run(place, command, every, options, blocks):
     """Simulate a run once with each list of Valgrind's options; return a list of Simulations."""
     outcomes = []
     for number, simulation in enumerate(options, start=1):
@@ -148,39 +211,43 @@ def _simulated(place, command, every, options, blocks):
     return outcomes
 
 
-def _checked(outcomes):
+def _select_comparable(outcomes):
     """Select the simulations that agree in instructions, so that their counts can be joined.
 
     Returns the simulations, and a message on how far they agree.
     """
     texts = [outcome.raw.decode(errors="replace") for outcome in outcomes]
-    last, not_kept = as_events(read_parts(texts[0]).totals), "Misses of the second-level cache are not kept"
+    last_level = as_events(read_parts(texts[0]).totals)
     if len(texts) == 1:
-        return outcomes, f"{last['sim.instructions'].sum():,.0f} instructions."
-    second = read_second_level("".join(texts))
-    if second is None:
+        return outcomes, f"{last_level['sim.instructions'].sum():,.0f} instructions."
+    second_level = read_second_level("".join(texts))
+    not_kept = "Misses of the second-level cache are not kept"
+    if second_level is None:
         return outcomes[:1], f"{not_kept}: Valgrind took the same last level twice."
-    apart = difference(last, as_events(second.totals))
+    apart = difference(last_level, as_events(second_level.totals))
     differ = f"simulations differ by {100 * apart:.2g} % in instructions"
     if apart > REPEATS:
         return outcomes[:1], f"{not_kept}: the {differ}. {_WHY}"
     return outcomes, f"The {differ}, loads, stores and branches."
 
 
-def _finished(meta, every, outcomes, raw):
+def _complete_metadata(meta, every, outcomes, raw):
     """Complete the planned metadata of a simulated run with its outcome."""
     text = raw.decode(errors="replace")
     counts, _ = read_series(text)
-    caches, second = read_parts(text).caches, read_second_level(text)
-    if second is not None:
-        caches |= {"L2": second.caches["LL"]}
-    seconds = round(sum(outcome.seconds for outcome in outcomes), 3)
-    lengths = {"duration_s": float(counts.index[-1]), "simulation_s": seconds}
-    told = {"every_blocks": every, "caches": caches, "in_order": outcomes[0].in_order}
-    return meta | lengths | {"simulator": meta["simulator"] | told}
+    caches = read_parts(text).caches
+    second_level = read_second_level(text)
+    if second_level is not None:
+        caches |= {"L2": second_level.caches["LL"]}
+    simulator = {"every_blocks": every, "caches": caches, "in_order": outcomes[0].in_order}
+    return meta | {
+        "duration_s": float(counts.index[-1]),
+        "simulation_s": round(sum(outcome.seconds for outcome in outcomes), 3),
+        "simulator": meta["simulator"] | simulator,
+    }
 
 
-def _planned(set_name, number, options, about):
+def _plan_metadata(set_name, number, options, about):
     """Return the metadata of a simulated run before it is made.
 
     `options` has one or two lists, the second for the second-level cache.
@@ -194,7 +261,7 @@ def _planned(set_name, number, options, about):
 
 
 def _report_repeats(target, set_name, notify):
-    """Tell how far the runs of a set differ in instructions."""
+    """Report how far the runs of a set differ in instructions."""
     runs = [run for run, meta in existing_runs(target).items() if meta["set"] == set_name]
     totals = [read_parts(read_raw(target, run).decode(errors="replace")).totals["Ir"].sum() for run in runs]
     apart = (max(totals) - min(totals)) / min(totals)
