@@ -148,22 +148,22 @@ def read_functions(text: str, *, strings_once: bool = False) -> pd.DataFrame:
         If the text is cut off, was changed, was not written by Callgrind, or has more than 100,000 functions.
     """
     names = list(read_parts(text).totals.columns)
-    by_place = {}
+    costs_by_place = {}
     loops = {}
     first = 0
     for process in _simulations(text)[0]:
-        first = _read_process(process, first, len(names), by_place, loops)
-    if not 0 < len({place[1:] for place in by_place}) <= _MOST_FUNCTIONS:
+        first = _read_process(process, first, len(names), costs_by_place, loops)
+    if not 0 < len({place[1:] for place in costs_by_place}) <= _MOST_FUNCTIONS:
         raise CallgrindError(
             f"Callgrind's output has the costs of no function, or of more than {_MOST_FUNCTIONS:,}: the file was cut "
             "or changed."
         )
-    if any(not 0 <= cost < 10**_MOST_DIGITS for costs in by_place.values() for cost in costs):
+    if any(not 0 <= cost < 10**_MOST_DIGITS for costs in costs_by_place.values() for cost in costs):
         raise CallgrindError(
             "A function's costs in Callgrind's output are negative, or too large for a counter: the file was changed."
         )
-    index = pd.MultiIndex.from_tuples(by_place, names=["part", "function", "file", "object"])
-    functions = pd.DataFrame(list(by_place.values()), index, names)
+    index = pd.MultiIndex.from_tuples(costs_by_place, names=["part", "function", "file", "object"])
+    functions = pd.DataFrame(list(costs_by_place.values()), index, names)
     return _count_strings_once(functions, loops) if strings_once else functions
 
 
@@ -457,18 +457,26 @@ def join_levels(last: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     CallgrindError
         If the two differ by more than 0.01 % in instructions.
     """
-    if (apart := difference(last, second)) > REPEATS:
+    share = difference(last, second)
+    if share > REPEATS:
         raise CallgrindError(
-            f"The two simulations did not execute the same: their instructions differ by {100 * apart:.2g} %."
+            f"The two simulations did not execute the same: their instructions differ by {100 * share:.2g} %."
         )
     misses = second[_lowest()]
-    if apart:
-        executed = (run["sim.instructions"].cumsum() for run in (second, last))
-        reached, here = (so_far / so_far.iloc[-1] for so_far in executed)
-        so_far = misses.cumsum()
-        read = [np.interp(here, [0.0, *reached], [0.0, *so_far[event]]) for event in misses]
-        misses = pd.DataFrame(np.diff(read, prepend=0.0).T, last.index)
+    if share:
+        misses_so_far = misses.cumsum()
+        interpolated = [
+            np.interp(_progress(last), [0.0, *_progress(second)], [0.0, *misses_so_far[event]])
+            for event in misses
+        ]
+        misses = pd.DataFrame(np.diff(interpolated, prepend=0.0).T, last.index)
     return pd.concat([last, misses.set_axis(second_level_events().index, axis=1)], axis=1)
+
+
+def _progress(counts: pd.DataFrame) -> pd.Series:
+    """Return the share of all instructions that was executed until the end of each interval."""
+    instructions = counts["sim.instructions"].cumsum()
+    return instructions / instructions.iloc[-1]
 
 
 def difference(last: pd.DataFrame, second: pd.DataFrame) -> float:
@@ -484,8 +492,8 @@ def difference(last: pd.DataFrame, second: pd.DataFrame) -> float:
     float
         0.0 if everything is equal that does not depend on the last cache; above 0 otherwise.
     """
-    same = last.columns.difference(_lowest())
-    if np.array_equal(last[same], second[same]):
+    columns = last.columns.difference(_lowest())
+    if np.array_equal(last[columns], second[columns]):
         return 0.0
     first, other = (run["sim.instructions"].sum() for run in (last, second))
     return max(abs(first - other) / first, np.finfo(float).eps)

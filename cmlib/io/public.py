@@ -40,11 +40,13 @@ def sets() -> pd.DataFrame:
         ``bytes`` (number and size of its files), ``shipped`` (number of files that come with cmlib).
     """
     known_sets = places.read_yaml(places.shipped("public") / "sets.yaml")
-    listed = files()
-    shipped = listed["file"].map(lambda name: shipped_file(name).is_file())
-    by_set = listed.assign(shipped=shipped).groupby("set")
+    all_files = files()
+    shipped = all_files["file"].map(lambda name: shipped_file(name).is_file())
+    sets_of_files = all_files.assign(shipped=shipped).groupby("set")
     table = pd.DataFrame(known_sets).T.rename_axis("set")
-    return table.assign(files=by_set.size(), bytes=by_set["bytes"].sum(), shipped=by_set["shipped"].sum())
+    return table.assign(
+        files=sets_of_files.size(), bytes=sets_of_files["bytes"].sum(), shipped=sets_of_files["shipped"].sum()
+    )
 
 
 def files(name: str | None = None) -> pd.DataFrame:
@@ -284,9 +286,9 @@ def import_programs(name: str, wanted: Sequence[str], *, folder: str | Path | No
         raise PublicError(f"{name} has no program {unknown[0]!r}; it has {', '.join(known)}.")
     recordings = Path(folder or places.recordings_dir())
     rows = [row for row in files(name).itertuples() if row.program]
-    chosen = [row for row in rows if ALL in wanted or _program_name(row) in wanted]
-    there = {_program_name(row) for row in chosen if _is_imported(recordings, row)}
-    added = [_import(row, recordings) for row in chosen if _program_name(row) not in there]
+    wanted_rows = [row for row in rows if ALL in wanted or _program_name(row) in wanted]
+    imported = {_program_name(row) for row in wanted_rows if _is_imported(recordings, row)}
+    added = [_import(row, recordings) for row in wanted_rows if _program_name(row) not in imported]
     return list(dict.fromkeys(program for programs in added for program in programs))
 
 

@@ -35,8 +35,8 @@ def find_runs(name, folder=""):
     DataFrame
         Columns ``case`` (the program with its input), ``run`` and ``path``, sorted; no row if no file was found.
     """
-    usual = filter(None, (places.external_data_dir(), cache_dir()))
-    roots, rows = [Path(folder)] if folder else [place / name for place in usual], {}
+    known_folders = filter(None, (places.external_data_dir(), cache_dir()))
+    roots, rows = [Path(folder)] if folder else [place / name for place in known_folders], {}
     for path in (path for root in roots for path in sorted(root.rglob("*")) if path.is_file()):
         unpacked = path.as_posix().removesuffix(path.suffix if path.suffix in _PACKED else "")
         if match := re.search(f"(?:^|/){_PATHS[name]}$", unpacked):

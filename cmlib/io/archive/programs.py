@@ -136,15 +136,15 @@ def check_comparable(existing: Iterable[Mapping], intended: Mapping) -> None:
         if meta["set"] == intended["set"]:
             pairs["counters"] = (meta["counters"], intended["counters"])
             if runs.source_of(meta) == runs.VALGRIND:
-                there, here = meta["simulator"], intended["simulator"]
-                pairs |= {f"simulator ({key})": (there.get(key), here[key]) for key in here}
+                old, new = meta["simulator"], intended["simulator"]
+                pairs |= {f"simulator ({key})": (old.get(key), new[key]) for key in new}
             if meta["part"] == intended["part"]:
                 pairs |= {key: (meta[key], intended[key]) for key in _PLAN}
-        for key, (there, here) in pairs.items():
-            if there != here and not (key == "interval_ms" and math.isclose(there, here, rel_tol=0.01)):
-                there, here = map(runs.shortened, (there, here))
+        for key, (old, new) in pairs.items():
+            if old != new and not (key == "interval_ms" and math.isclose(old, new, rel_tol=0.01)):
+                old, new = map(runs.shortened, (old, new))
                 raise RecordError(
-                    f"{intended['program']}/{meta['run']} was recorded with another {key}: {there} there, {here} now. "
+                    f"{intended['program']}/{meta['run']} was recorded with another {key}: {old} there, {new} now. "
                     "Such runs can't be compared: record under another name or --set, or move the old ones away."
                 )
 
@@ -171,12 +171,15 @@ def next_place(
     alike : list of dict
         Metadata of the runs with the same events.
     """
-    of_set = [meta for meta in existing.values() if meta["set"] == set_name]
-    alike = [meta for meta in of_set if runs.events_of(meta) == names]
-    part = alike[0]["part"] if alike else 1 + max((meta["part"] for meta in of_set), default=-1)
-    number = 1 + max((meta["pass"] for meta in alike), default=-1)
+    set_metas = [meta for meta in existing.values() if meta["set"] == set_name]
+    same_events_metas = [meta for meta in set_metas if runs.events_of(meta) == names]
+    if same_events_metas:
+        part = same_events_metas[0]["part"]
+    else:
+        part = 1 + max((meta["part"] for meta in set_metas), default=-1)
+    number = 1 + max((meta["pass"] for meta in same_events_metas), default=-1)
     place = {"program": program, "set": set_name, "pass": number, "part": part}
-    return place | {"run": runs.run_name(set_name, number, part)}, alike
+    return place | {"run": runs.run_name(set_name, number, part)}, same_events_metas
 
 
 def add_run(folder: str | Path, meta: dict, raw: bytes) -> Path:

@@ -250,9 +250,9 @@ def kinds(events: Iterable[str], table: pd.DataFrame) -> pd.DataFrame:
 @cache
 def _rules():
     """Return the rules of kinds.yaml in order: list of (kind, class, topic, compiled pattern)."""
-    read = read_yaml(shipped("events") / "kinds.yaml")
+    entries_by_kind = read_yaml(shipped("events") / "kinds.yaml")
     return [
-        (kind, about["class"], topic, re.compile(pattern, re.IGNORECASE))
-        for kind, about in read.items()
-        for topic, pattern in about["topics"].items()
+        (kind, entries["class"], topic, re.compile(pattern, re.IGNORECASE))
+        for kind, entries in entries_by_kind.items()
+        for topic, pattern in entries["topics"].items()
     ]

@@ -83,8 +83,8 @@ def _can_merge(summands, parts):
     """
     masks = set(parts.values())
     by_size = (itertools.combinations(summands, size) for size in range(2, len(summands)))
-    some = itertools.chain.from_iterable(by_size)
-    return any(sum(parts[event] for event in events) in masks for events in some)
+    subsets = itertools.chain.from_iterable(by_size)
+    return any(sum(parts[event] for event in events) in masks for events in subsets)
 
 
 _RAW = re.compile(r"r([0-9a-fA-F]{1,6})")  # a raw code, such as r412e
@@ -132,9 +132,11 @@ def same_events(names: Iterable[str], machine: Mapping | None = None) -> list[Sa
     codes = {kind: [_code(name, kind, codes_of) for name in names] for kind in kinds}
     pairs = []
     for (i, first), (j, second) in itertools.combinations(enumerate(names), 2):
-        on = tuple(kind for kind in kinds if codes[kind][i] is not None and codes[kind][i] == codes[kind][j])
-        if on:
-            pairs.append(SameEvent(first, second, on, len(on) == len(kinds)))
+        kinds_in_common = tuple(
+            kind for kind in kinds if codes[kind][i] is not None and codes[kind][i] == codes[kind][j]
+        )
+        if kinds_in_common:
+            pairs.append(SameEvent(first, second, kinds_in_common, len(kinds_in_common) == len(kinds)))
     return pairs
 
 
@@ -258,18 +260,18 @@ def translate(names: Iterable[str], machine: Mapping) -> dict[str, str]:
     dict of str to str
         Only names that change. A name that would not be unique is left out, and stays.
     """
-    again = second_readings(names := list(names))
-    names = [name for name in names if name not in again]
+    event_by_reading = second_readings(names := list(names))
+    names = [name for name in names if name not in event_by_reading]
     named = dict(zip(names, names, strict=True))
-    for known_by in (_names_by_code(names, machine), _names_by_spelling(names, machine)):
-        named = {name: known_by.get(_plain_or_code(known), known) for name, known in named.items()}
+    for known_names in (_names_by_code(names, machine), _names_by_spelling(names, machine)):
+        named = {name: known_names.get(_plain_or_code(known), known) for name, known in named.items()}
     common = _common(named.values())
     named = {name: common.get(known, known) for name, known in named.items()}
-    taken = list(named.values())
+    new_names = list(named.values())
     changed = {name: known for name, known in named.items() if name != known and known not in names}
-    translated = {name: known for name, known in changed.items() if taken.count(known) == 1}
-    further = {reading: event for reading, event in again.items() if event in translated}
-    return translated | {copy: copy.replace(event, translated[event], 1) for copy, event in further.items()}
+    translated = {name: known for name, known in changed.items() if new_names.count(known) == 1}
+    readings = {reading: event for reading, event in event_by_reading.items() if event in translated}
+    return translated | {copy: copy.replace(event, translated[event], 1) for copy, event in readings.items()}
 
 
 def _plain_or_code(name):
@@ -326,11 +328,11 @@ def _common(names):
     for modifier in ("", "u"):
         chosen = {}
         for common in PINNED:
-            same = [
+            candidates = [
                 name for name in names if spelling(name) == common and split_modifier(name)[1] == modifier
             ]
-            if same:
-                chosen[min(same, key=preference)] = common
+            if candidates:
+                chosen[min(candidates, key=preference)] = common
         if chosen:
             return {name: common for name, common in chosen.items() if name != common}
     return {}
@@ -389,13 +391,13 @@ def recognise(names: Iterable[str]) -> Recognised:
     core_names -= _plain_names("perf") | set(map(normalize_name, HARDWARE_NAMES | SOFTWARE_NAMES))
     if len(core_names) < _FEWEST_NAMES:
         return Recognised((), 0, len(core_names), outside)
-    matched = {name: len(core_names & _plain_names(name)) for name in known_tables()}
-    most = max(matched.values())
-    if most < max(_FEWEST_NAMES, _LEAST_SHARE * len(core_names)):
+    n_matched = {name: len(core_names & _plain_names(name)) for name in known_tables()}
+    most_matched = max(n_matched.values())
+    if most_matched < max(_FEWEST_NAMES, _LEAST_SHARE * len(core_names)):
         return Recognised((), 0, len(core_names), outside)
-    alike = [name for name in matched if matched[name] == most]
-    best = sorted(alike, key=lambda name: (name not in _FIRST, -len(_plain_names(name))))
-    return Recognised(tuple(best), most, len(core_names), outside)
+    best_matching = [name for name in n_matched if n_matched[name] == most_matched]
+    best = sorted(best_matching, key=lambda name: (name not in _FIRST, -len(_plain_names(name))))
+    return Recognised(tuple(best), most_matched, len(core_names), outside)
 
 
 def describe_recognised(recognised: Recognised) -> str:

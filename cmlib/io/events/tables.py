@@ -60,9 +60,9 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
     [np.int64(53), np.int64(0), 'SLF']
     """
     path = shipped("events") / f"{name}.csv"
-    usual = {"bits": 0, "counters": 1, "abbr": "", "named": False}
-    if listed := [row | usual | {"whole": not row["extra"]} for row in processors.rows(name)]:
-        table = pd.DataFrame(listed, columns=_COLUMNS_OF_FILES).set_index("event")
+    defaults = {"bits": 0, "counters": 1, "abbr": "", "named": False}
+    if rows := [row | defaults | {"whole": not row["extra"]} for row in processors.rows(name)]:
+        table = pd.DataFrame(rows, columns=_COLUMNS_OF_FILES).set_index("event")
         if not path.is_file():
             return table
         written = read_table(path)

@@ -54,17 +54,17 @@ def find_doubtful(recordings: Sequence[Measured]) -> list[dict[str, str]]:
     doubtful = []
     for recording, clock in zip(recordings, clocks, strict=True):
         found = _find_short(recording)
-        others = [
-            other
-            for other, compared in zip(clocks, recordings, strict=True)
-            if compared.kind == recording.kind and np.isfinite(other)
+        comparable_clocks = [
+            other_clock
+            for other_clock, compared in zip(clocks, recordings, strict=True)
+            if compared.kind == recording.kind and np.isfinite(other_clock)
         ]
-        if np.isfinite(clock) and clock < _LOWEST_CLOCK * max(others):
+        if np.isfinite(clock) and clock < _LOWEST_CLOCK * max(comparable_clocks):
             cycles = recording.counts["cycles"].sum()
             found.setdefault(
                 "cycles",
                 f"{cycles:,.0f} cycles, a clock of {clock:.2g} GHz where another run of the file has "
-                f"{max(others):.2g} GHz",
+                f"{max(comparable_clocks):.2g} GHz",
             )
         doubtful.append(found)
     return doubtful

@@ -27,14 +27,14 @@ def name_programs(names: Sequence[str]) -> list[str]:
         return [""]
     words = [_split_words(name) for name in names]
     n_first = Counter(first for first, *_ in words)
-    chosen = []
-    for first, *others in words:
-        name = first if n_first[first] == 1 else "-".join([first, *others])
-        chosen.append(name[:_LONGEST].strip("_.-") or "unnamed")
-    n_chosen = Counter(chosen)
+    short_names = []
+    for first, *further_words in words:
+        name = first if n_first[first] == 1 else "-".join([first, *further_words])
+        short_names.append(name[:_LONGEST].strip("_.-") or "unnamed")
+    n_chosen = Counter(short_names)
     numbers = Counter()
     unique = []
-    for name in chosen:
+    for name in short_names:
         numbers[name] += 1
         unique.append(f"{name}-{numbers[name]}" if n_chosen[name] > 1 else name)
     return unique

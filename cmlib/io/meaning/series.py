@@ -129,10 +129,10 @@ def _find_further(rows: pd.DataFrame, copy: np.ndarray) -> np.ndarray:
     n_rows = rows.groupby(["code", "interval"]).size()
     last = rows["interval"].iloc[-1]  # may be cut off
     before = n_rows[n_rows.index.get_level_values("interval") < last]
-    usual_of_all = n_rows.groupby(level="code").quantile(_FEW, interpolation="lower")
-    usual_before = before.groupby(level="code").quantile(_FEW, interpolation="lower")
-    usual = usual_of_all.combine(usual_before, max, fill_value=1)
-    return copy >= usual.to_numpy()[rows["code"]]
+    n_expected_of_all = n_rows.groupby(level="code").quantile(_FEW, interpolation="lower")
+    n_expected_before = before.groupby(level="code").quantile(_FEW, interpolation="lower")
+    n_expected = n_expected_of_all.combine(n_expected_before, max, fill_value=1)
+    return copy >= n_expected.to_numpy()[rows["code"]]
 
 
 def _number_rows(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, pd.Index, np.ndarray]:

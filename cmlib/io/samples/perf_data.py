@@ -211,8 +211,8 @@ class SampleReader:
             raise InputError(f"it has no room for {n_counts} counts, or samples before had {self._n_counts}")
         n = min(_RUN, (len(data) - at) // size)
         rows = np.frombuffer(data, _records(layout, n_counts, size), n, at)
-        alike = (rows["kind"] == _SAMPLE) & (rows["size"] == size) & (rows["n_counts"] == n_counts)
-        rows = rows[: n if alike.all() else alike.argmin()]
+        is_alike = (rows["kind"] == _SAMPLE) & (rows["size"] == size) & (rows["n_counts"] == n_counts)
+        rows = rows[: n if is_alike.all() else is_alike.argmin()]
         self._newest = max(self._newest, rows["time"].max())
         self._waiting.append((rows["time"], rows["task"], *np.moveaxis(rows["counts"][:, :, :2], 2, 0)))
         return size * len(rows)
@@ -229,10 +229,10 @@ class SampleReader:
         column = column_of(name, self.events)
         for ids in self._described:
             if counter in ids:
-                self._ids, kept = np.unique(np.append(self._ids, ids), return_index=True)
+                self._ids, first_positions = np.unique(np.append(self._ids, ids), return_index=True)
                 new = np.full(len(ids), -1 if column is None else column)
-                self._columns = np.append(self._columns, new)[kept]
-                self._last = np.append(self._last, np.zeros_like(ids))[kept]
+                self._columns = np.append(self._columns, new)[first_positions]
+                self._last = np.append(self._last, np.zeros_like(ids))[first_positions]
 
     def _end_round(self):
         """Count the samples that no earlier one can follow any more, if they are enough, and return their counts."""

@@ -168,8 +168,8 @@ def _replacing_namespace(url):
     draft = f"{_NAMESPACE}_new"
     with _connection(url) as connection:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILDING)))
-        there = sa.inspect(connection)
-        if there.has_schema(_NAMESPACE) and not there.has_table(VERSION, schema=_NAMESPACE):
+        schemas = sa.inspect(connection)
+        if schemas.has_schema(_NAMESPACE) and not schemas.has_table(VERSION, schema=_NAMESPACE):
             raise StoreError(
                 f"{url_shown(url)} has a schema {_NAMESPACE!r} that is not a store of cmlib; rename it, or use another "
                 "database."

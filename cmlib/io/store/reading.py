@@ -217,12 +217,12 @@ def id_of(meta: Mapping) -> str:
 def _fetch(url, run_id):
     """Read a run's row of the table `runs`, and its own table; raise StoreError if there is no such run."""
     with reading(url) as connection:
-        asked = sa.text(f"SELECT * FROM {RUNS} WHERE run_id = :run_id")
-        row = connection.execute(asked, {"run_id": run_id}).mappings().first()
+        query = sa.text(f"SELECT * FROM {RUNS} WHERE run_id = :run_id")
+        row = connection.execute(query, {"run_id": run_id}).mappings().first()
         if row is None:
             known = list(_metas(connection))
-            near = difflib.get_close_matches(run_id, known, n=3)
-            hint = f"Did you mean {', '.join(near)}?" if near else "See `cmlib.io.store.runs()`."
+            similar = difflib.get_close_matches(run_id, known, n=3)
+            hint = f"Did you mean {', '.join(similar)}?" if similar else "See `cmlib.io.store.runs()`."
             raise StoreError(f"there is no run {run_id!r} among the {len(known)} in the store. {hint}")
         return row, pd.read_sql(sa.text(f"SELECT * FROM {row['series_table']} ORDER BY 1, 2"), connection)
 
