@@ -113,6 +113,20 @@ def test_an_answer_ends_at_its_first_sentence_and_not_at_an_abbreviation(tmp_pat
     assert read_answer(file) == ("Eq. 4 errs by **3.5 %**.", "gcc, default (all) parameters")
 
 
+def test_a_short_answer_goes_on_and_a_question_is_found_behind_a_statement(tmp_path):
+    text = "> **Answer** (gcc). Only in part. A rule does as well. More follows."
+    cells = [{"cell_type": "markdown", "source": [text], "metadata": {"tags": ["answer"]}}]
+    file = tmp_path / "x.ipynb"
+    file.write_text(json.dumps({"cells": cells}))
+    assert read_answer(file)[0] == "Only in part. A rule does as well."
+    results = report.Results(
+        "00_x", title="X", question="A tree learns. Does it name the cause? So.", profile="p", folder=tmp_path
+    )
+    results.save()
+    page = report.build_index(tmp_path / "p").read_text(encoding="utf-8")
+    assert "<p>Does it name the cause?</p>" in page
+
+
 def test_the_colors_of_the_shares_are_those_of_the_figures():
     style = page_template("page_style.html.j2").render()
     for name in CATEGORIES:

@@ -19,7 +19,7 @@ from nbconvert import HTMLExporter
 from cmlib import places
 from cmlib.io.archive import write_whole
 from cmlib.report.formulas import draw_formulas
-from cmlib.report.manifests import page_address
+from cmlib.report.manifests import BY_PROGRAM, page_address
 from cmlib.report.parameters import read_heading
 
 _TEMPLATE = Path(__file__).with_name("notebook.html.j2")
@@ -50,6 +50,7 @@ def write_page(notebook, node, folder, pages):
     resources = {
         "metadata": {"name": read_heading(notebook)[0]},
         "files": _list_files(folder / notebook.stem),
+        "home": folder.name if folder.parent.name == BY_PROGRAM else "",
         **_neighbors(notebook.stem, pages),
     }
     waiting = _export(notebook, node, folder / page_address(notebook.stem), pages, resources)

@@ -36,6 +36,7 @@ _TIME = "%Y-%m-%d %H:%M UTC"
 _ANSWER = re.compile(
     r">?\s*\*\*Answer\*\*\s*\((?P<data>[^()]*(?:\([^()]*\)[^()]*)*)\)\.\s*(?P<text>.*)", re.S
 )
+_FEWEST_WORDS = 5  # of an answer's first sentence that stands alone in the overview
 _END_OF_SENTENCE = re.compile(r"(?<!Eq\.)(?<!Fig\.)(?<!e\.g\.)(?<=[.?])\s+")
 # The figure that stands for a notebook in the overview; for other notebooks it is their last figure.
 _THUMBNAILS = {
@@ -90,7 +91,7 @@ def build_index(folder: str | Path, *, to_come: Sequence[str] = ()) -> Path:
 
 
 def read_answer(notebook: str | Path) -> tuple[str, str]:
-    """Read the first sentence of a notebook's answer, and the data on which it rests.
+    """Read the beginning of a notebook's answer, and the data on which it rests.
 
     Parameters
     ----------
@@ -100,13 +101,23 @@ def read_answer(notebook: str | Path) -> tuple[str, str]:
     Returns
     -------
     tuple of str
-        Sentence and data, in Markdown; both "" if it has no such cell.
+        First sentence (with the next one, if it has fewer than five words) and data, in Markdown; both "" if there is
+        no such cell.
     """
     for cell in read_cells(notebook):
         match = _ANSWER.match(cell["text"])
         if match and "answer" in cell["metadata"].get("tags", []):
-            return _END_OF_SENTENCE.split(match["text"].strip())[0], match["data"]
+            first, *others = _END_OF_SENTENCE.split(match["text"].strip())
+            if others and len(first.split()) < _FEWEST_WORDS:
+                first = f"{first} {others[0]}"
+            return first, match["data"]
     return "", ""
+
+
+def _find_question(text):
+    """Return the first sentence of a text that is a question; its first sentence if none is."""
+    sentences = _END_OF_SENTENCE.split(text)
+    return next((sentence for sentence in sentences if sentence.endswith("?")), sentences[0])
 
 
 def _write_overview(folder, summaries, results, *, made, to_come):
@@ -166,7 +177,7 @@ def _describe_question(name, title, question, files):
     return {
         "name": name,
         "title": title,
-        "question": _END_OF_SENTENCE.split(question)[0],
+        "question": _find_question(question),
         "answer": read_answer(file)[0] if file else "",
         "is_study": file is not None and file.parent.name == "studies",
     }
