@@ -40,7 +40,7 @@ def read(name):
 
     Among its keys: machines (lists of vendor, family, first and last model, PMU), names (patterns of names that
     people use), fields (names of the columns) and events (rows), categories and slots (of the top-down table),
-    costs. A FileNotFoundError if there is no such file.
+    costs. Raises a FileNotFoundError if there is no such file.
     """
     return json.loads(lzma.decompress((shipped("processors") / f"{name}{_ENDING}").read_bytes()))
 

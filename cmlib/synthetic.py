@@ -1,7 +1,7 @@
 """Generate data with a known answer, to test methods on.
 
 :func:`product_pair_data` gives rates of events (DataFrame), IPC (instructions per cycle, Series), and the pairs of
-events that act on IPC together. A ValueError if there are too few events for the pairs.
+events that act on IPC together. Raises a ValueError if there are too few events for the pairs.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 :class:`Autoencoder` is a scikit-learn estimator: it is fitted to an array (n_samples, n_features) of normalized
 counts, and gives the reconstruction error of samples, an array. :func:`stopping_run` takes the variances of these
-errors after 1, 2, … runs, and gives the number of runs (int). A ValueError if a value is not finite, or a topology
-(widths of the layers) is not strictly falling from below the number of counters.
+errors after 1, 2, … runs, and gives the number of runs (int). Raises a ValueError if a value is not finite, or a
+topology (widths of the layers) is not strictly falling from below the number of counters.
 """
 
 import itertools
@@ -326,7 +326,7 @@ class PrincipalComponents(BaseEstimator):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Fit to good samples, X of shape (n_samples, n_features), and return self; `y` is ignored.
 
-        A ValueError if X has fewer than two rows or values that are not finite.
+        Raises a ValueError if X has fewer than two rows or values that are not finite.
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.low_, self.range_ = usual_range(X, self.smallest_range)

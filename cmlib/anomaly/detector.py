@@ -2,9 +2,9 @@
 
 :class:`AutoPerf` is a scikit-learn estimator: ``fit`` takes good runs, ``predict`` tells whether a run is anomalous
 (bool), ``causes`` which counters differ (DataFrame). A run is a DataFrame, a row per sample (a passage through a
-region of code): columns function, location, and the counters, divided by instructions or by work. A ValueError if
-there are fewer than two good runs, for counters or functions that these do not have, and for values that are not
-finite.
+region of code): columns function, location, and the counters, divided by instructions or by work. Raises a
+ValueError if there are fewer than two good runs, for counters or functions that these do not have, and for values
+that are not finite.
 """
 
 from collections import Counter

@@ -2,8 +2,8 @@
 
 A sample has the counts of one passage through a region of code (usually a function), divided by its instructions or
 its work; a run is a DataFrame, a row per sample: function, location (file and line), and a column per counter.
-:func:`gather` joins runs, :func:`summarize` gives the distances of samples by run and function. A ValueError if
-runs differ in their counters, or hold values that are not finite.
+:func:`gather` joins runs, :func:`summarize` gives the distances of samples by run and function. Raises a ValueError
+if runs differ in their counters, or hold values that are not finite.
 """
 
 import numpy as np
@@ -55,8 +55,8 @@ def gather(runs, counters):
     """Join the samples of runs to one DataFrame of the counters, indexed by number of the run and function.
 
     `runs` are DataFrames, a row per sample: function, location, and the counters; `counters` is the list of the
-    latter's names, which orders the columns. A ValueError if a run has other counters, no samples, or values that are
-    not finite.
+    latter's names, which orders the columns. Raises a ValueError if a run has other counters, no samples, or values
+    that are not finite.
     """
     for run in runs:
         counted = [column for column in run if column not in LOCATION_COLUMNS]

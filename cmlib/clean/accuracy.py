@@ -2,10 +2,10 @@
 
 OCOE is one counter, one event; a Recording has the counts and running shares of one run by interval.
 :func:`references` takes runs of both kinds, and gives a dict from event to :class:`Reference`, which compares a
-series of counts; :func:`compare_methods` does so for several methods of cleaning, and :func:`noise_floor` for series
-that were never multiplexed. Both give a DataFrame of errors.
-MEASURES names the errors: Eq. 4 of CounterMiner [%], the ratio of distances, errors of total [%] and distribution.
-An UnfitRecordingError if no multiplexed event was counted by two OCOE runs.
+series of counts; :func:`compare_methods` does so for several methods of cleaning, and :func:`noise_floor` for
+series that were never multiplexed. Both give a DataFrame of errors. MEASURES names the errors: Eq. 4 of
+CounterMiner [%], the ratio of distances, errors of total [%] and distribution. Raises an UnfitRecordingError if no
+multiplexed event was counted by two OCOE runs.
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ class Reference:
         which is 0 if the series is as far from the OCOE series as these from each other, and grows on both sides;
         `distance_ratio`: the ratio of these distances; `total_error_percent`: difference of totals [% of OCOE's];
         `distribution_error`: the Wasserstein distance between the distributions of values, in standard deviations
-        of the OCOE values. A ratio is infinite if only what it is divided by is 0. NaN are left out. A ValueError if
-        nothing is left.
+        of the OCOE values. A ratio is infinite if only what it is divided by is 0. NaN are left out. Raises a
+        ValueError if nothing is left.
         """
         values, pooled = _whole(series), np.concatenate(self.series)
         distance = np.mean([dtw(values, reference) for reference in self.series])

@@ -70,7 +70,7 @@ def clean_counterminer(values, running, *, n_gaussian=3.0, n_long_tail=5.0, k=5,
         Samples above the mean plus so many standard deviations are outliers (Eq. 6): for series that pass the
         Anderson-Darling test of a Gaussian at 5 %, and for others.
     k : int, default 5
-        A missing sample becomes the mean of its `k` nearest known neighbours in time.
+        A missing sample becomes the mean of its `k` nearest known neighbors in time.
     true_zero_max : float, default 0.01
         Without running shares: zeros are taken for counts if the whole series is below this count, and for missing
         samples otherwise.

@@ -1,8 +1,8 @@
-"""Find missing samples of a series and fill them from neighbours in time.
+"""Find missing samples of a series and fill them from neighbors in time.
 
 A series is an array of an event's counts by interval, NaN where nothing was counted. :func:`missing_samples` gives
-a mask, :func:`fill_missing` (means of neighbours) and :func:`interpolate` (lines) give the filled series, an array.
-An UnfitRecordingError (a ValueError) if no sample is known.
+a mask, :func:`fill_missing` (means of neighbors) and :func:`interpolate` (lines) give the filled series, an array.
+Raises an UnfitRecordingError (a ValueError) if no sample is known.
 """
 
 import numba
@@ -27,12 +27,11 @@ def missing_samples(values, running=None, *, true_zero_max=0.01):
 
 
 def fill_missing(values: np.ndarray, missing: np.ndarray, *, k: int = 5) -> np.ndarray:
-    """Fill samples with the mean of their k nearest known neighbours in time.
+    """Fill samples with the mean of their k nearest known neighbors in time.
 
-    Of two neighbours at the same distance the earlier one counts as nearer: with
-    k = 5 and everything else known, the third neighbour before is taken and the third
-    after is not. Filled samples are no neighbours. With fewer than `k` known
-    samples, all of them are averaged (CounterMiner, §III-B, Eq. 8).
+    Of two neighbors at the same distance the earlier one counts as nearer: with k = 5 and everything else known,
+    the third neighbor before is taken and the third after is not. Filled samples are no neighbors. With fewer than
+    `k` known samples, all of them are averaged (CounterMiner, §III-B, Eq. 8).
 
     Parameters
     ----------
@@ -62,7 +61,8 @@ def fill_missing(values: np.ndarray, missing: np.ndarray, *, k: int = 5) -> np.n
 
 @numba.njit(cache=True)
 def _fill(values, missing, k):
-    """Replace each missing sample of `values` by the mean of its k nearest known neighbours in time; returns `values`.
+    """Replace each missing sample of `values` by the mean of its k nearest known neighbors in time; returns
+    `values`.
 
     Compiled: sorting all distances instead takes longer than the rest of the cleaning.
     """

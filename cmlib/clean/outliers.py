@@ -1,7 +1,7 @@
-"""Replace outliers, which are samples above a threshold, by the median of neighbouring samples.
+"""Replace outliers, which are samples above a threshold, by the median of neighboring samples.
 
 :func:`replace_outliers` takes an array of counts by interval (NaN where nothing was counted), and gives the cleaned
-array and a mask of what was replaced (CounterMiner, §III-B). A ValueError if `n_std` is not above 0.
+array and a mask of what was replaced (CounterMiner, §III-B). Raises a ValueError if `n_std` is not above 0.
 """
 
 import math

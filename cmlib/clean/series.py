@@ -1,8 +1,8 @@
 """Clean the series of one event, or of all events of a run, by one of the registered methods.
 
 :func:`clean_series` takes and returns an array of counts by interval, :func:`clean_run` a DataFrame, a row per
-interval, a column per event; both return with it a mask of the counts that changed. A ValueError if shapes differ, a
-share is outside 0 to 1, or an event has fewer than three samples; in a run, events without any stay NaN.
+interval, a column per event; both return with it a mask of the counts that changed. Raises a ValueError if shapes
+differ, a share is outside 0 to 1, or an event has fewer than three samples; in a run, events without any stay NaN.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def clean_series(
         method         running share                NaN                        zero
         ============== ============================ ========================== ====================
         scaling        none: perf has divided by it stays NaN                  stays
-        interpolate    length of the seen stretch   line between neighbours    stays as seen
+        interpolate    length of the seen stretch   line between neighbors     stays as seen
         counterminer   1: the sample is exact;      mean of k nearest in time  as
                        0: it is missing                                        `missing_samples`
         ============== ============================ ========================== ====================
@@ -87,7 +87,7 @@ def clean_series(
 
     Examples
     --------
-    An interval in which perf counted nothing takes the mean of its neighbours in time:
+    An interval in which perf counted nothing takes the mean of its neighbors in time:
 
     >>> values = [10.0, 12.0, float("nan"), 11.0, 9.0]
     >>> cleaned, changed = clean_series(values, running=[1, 1, 0, 1, 1], k=2)

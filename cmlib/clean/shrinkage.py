@@ -1,4 +1,5 @@
-"""Estimate the counts of multiplexed events by shrinking them towards their neighbours in time, with standard errors.
+"""Estimate the counts of multiplexed events by shrinking them towards their neighbors in time, with standard
+errors.
 
 :func:`estimate_counts` takes counts and running shares (share of each interval in which an event was counted),
 DataFrames with a row per interval, a column per event, and gives two such frames, estimates and their standard
@@ -75,23 +76,23 @@ def clean_by_shrinkage(
 def estimate_counts(
     counts: pd.DataFrame, running: pd.DataFrame, *, sums: Iterable[tuple[str, Sequence[str]]] = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Estimate the counts of all events of a run and their standard errors, by shrinkage towards neighbours in time.
+    """Estimate the counts of all events of a run and their standard errors, by shrinkage towards neighbors in time.
 
-    A count differs from the mean of its neighbours because the program changed, or because the counted part of the
-    interval was not like the rest (sampling error). Each count is moved towards its neighbours by the share of sampling
-    error in the variance of these differences. Sampling error is estimated as the nugget of a variogram: squared
-    differences over one and over two intervals, extrapolated to a distance of 0, but no more than the smallest over up
-    to eight intervals. It is reduced by what the differences have in common with those of events counted at other
-    times. Where turns are in step with the intervals (running shares have three values or fewer), it is 0.4 of that,
-    less four standard errors. Where the running share is the same in all intervals, these are whole rotations: counts
-    stay as perf prints them.
+    A count differs from the mean of its neighbors because the program changed, or because the counted part of the
+    interval was not like the rest (sampling error). Each count is moved towards its neighbors by the share of
+    sampling error in the variance of these differences. Sampling error is estimated as the nugget of a variogram:
+    squared differences over one and over two intervals, extrapolated to a distance of 0, but no more than the
+    smallest over up to eight intervals. It is reduced by what the differences have in common with those of events
+    counted at other times. Where turns are in step with the intervals (running shares have three values or fewer),
+    it is 0.4 of that, less four standard errors. Where the running share is the same in all intervals, these are
+    whole rotations: counts stay as perf prints them.
 
-    The neighbours are those of the counts; or of the ratios to an event that was counted all the time, such as cycles;
-    or of the ratios to a prediction by the events of other slots (ridge regression of logarithms, each interval
-    predicted without itself), whichever are nearest. Where more than a tenth of the intervals have no count, these are
-    interpolated linearly, and the others move by 0.4 towards :func:`cmlib.clean.missing.interpolate`. Late readings are
-    divided among their intervals first; impossible ones (above 128 per cycle and 1000 times the median) are taken as
-    not counted.
+    The neighbors are those of the counts; or of the ratios to an event that was counted all the time, such as
+    cycles; or of the ratios to a prediction by the events of other slots (ridge regression of logarithms, each
+    interval predicted without itself), whichever are nearest. Where more than a tenth of the intervals have no
+    count, these are interpolated linearly, and the others move by 0.4 towards
+    :func:`cmlib.clean.missing.interpolate`. Late readings are divided among their intervals first; impossible ones
+    (above 128 per cycle and 1000 times the median) are taken as not counted.
 
     Parameters
     ----------
@@ -193,10 +194,10 @@ def _complete(values, share, filled, carriers, by_others, shared):
 
 
 def _level(values, carriers, by_others):
-    """Find the level (mean of neighbours) nearest to the values; return its squared mean distance, and the level.
+    """Find the level (mean of neighbors) nearest to the values; return its squared mean distance, and the level.
 
-    The candidates are the neighbours of the counts, and those of the ratios to each carrier and to the prediction
-    by other events.
+    The candidates are the neighbors of the counts, and those of the ratios to each carrier and to the prediction by
+    other events.
     """
     levels = [_neighbours(values, _NEAR)]
     levels += [carrier * _neighbours(values / carrier, _NEAR) for carrier in carriers]
@@ -227,7 +228,7 @@ def _noise(values, errors):
 def _shared_with_other_slots(filled, slots, always):
     """Measure how much of each event's changes is shared with events of other slots: a dict by event.
 
-    The measure is the largest correlation of the differences from the mean of the neighbours; squared for events
+    The measure is the largest correlation of the differences from the mean of the neighbors; squared for events
     that were counted all the time; 0 if there is no other slot.
     """
     apart = filled.apply(lambda event: event - _neighbours(event.to_numpy(), _NEAR))
@@ -257,7 +258,7 @@ def _variance(values, share, cut):
 
 
 def _changes(values, lag):
-    """Average half the squared change over a lag, to and from each sample, over the sample and its neighbours."""
+    """Average half the squared change over a lag, to and from each sample, over the sample and its neighbors."""
     half = (values[lag:] - values[:-lag]) ** 2 / 2
     window = np.ones(2 * _REACH + 1)
 

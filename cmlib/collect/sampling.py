@@ -2,8 +2,8 @@
 
 A sample is taken whenever the first event has happened `period` times, and holds the counts of a whole group of
 events. :func:`record_stream` takes a name and a command, and stores a recording; :func:`read_samples` gives the
-samples of one as a DataFrame of cumulative counts. SampleError if the program or perf fails, or no sample was
-taken.
+samples of one as a DataFrame of cumulative counts. Raises a SampleError if the program or perf fails, or no sample
+was taken.
 """
 
 import contextlib

@@ -2,8 +2,8 @@
 
 Without (OCOE: one counter, one event) every event keeps a counter, in as many runs as that takes; with (MLPX)
 groups of events take turns on the counters within a run. :func:`make_plans` takes names of events and the number of
-counters, and gives a list of :class:`Plan`, one for each run. A ValueError if an event is named twice, or needs
-more counters than there are.
+counters, and gives a list of :class:`Plan`, one for each run. Raises a ValueError if an event is named twice, or
+needs more counters than there are.
 """
 
 from collections import Counter

@@ -1,7 +1,8 @@
 """Find and run compilers and other tools; their failures become errors that show the command.
 
 :func:`find_compiler` gives a program's name, :func:`compile_to` writes a file, :func:`run_tool` gives a tool's
-output as text, :func:`check_interpreter` starts a Python. CmlibError if a program is missing, fails or takes too long.
+output as text, :func:`check_interpreter` starts a Python. Raises a CmlibError if a program is missing, fails or
+takes too long.
 """
 
 import contextlib
@@ -46,9 +47,9 @@ def compile_to(target, compiler, options, sources, headers):
 def run_tool(command, *, shown=None, timeout=None, **options):
     """Run a command (list of str or paths) to its end, and return its standard output (str).
 
-    CmlibError if its program is missing, fails or takes more than `timeout` [s]; its text has `shown` (str, by default
-    the command). `options` are those of :class:`subprocess.Popen`. What the command has started is ended with it, also
-    if this process is interrupted.
+    Raises a CmlibError if its program is missing, fails or takes more than `timeout` [s]; its text has `shown`
+    (str, by default the command). `options` are those of :class:`subprocess.Popen`. What the command has started is
+    ended with it, also if this process is interrupted.
     """
     shown = shown or " ".join(map(str, command))
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

@@ -2,7 +2,7 @@
 
 `compress` takes arrays x and y of cumulative counts, and gives a DataFrame, a row per segment (called a line):
 x_start, x_end, slope, intercept, sigma, n; `reconstruct` reads y off them; `OnlineRegression` does the same one
-sample at a time. A ValueError if x does not increase, lengths differ, or a tolerance is negative.
+sample at a time. Raises a ValueError if x does not increase, lengths differ, or a tolerance is negative.
 """
 
 import lazy_loader

@@ -1,8 +1,9 @@
 """Compress a series of samples to piecewise-linear segments, called lines, and reconstruct it from these.
 
 :func:`compress` takes cumulative counts (arrays x and y), and gives the lines, a DataFrame with a row for each:
-x_start, x_end, slope, intercept, sigma (standard deviation), n, or ``slope:EVENT`` and so on where y is a DataFrame.
-The other functions take such a frame. A ValueError if x does not increase, or a value is wanted outside the lines.
+x_start, x_end, slope, intercept, sigma (standard deviation), n, or ``slope:EVENT`` and so on where y is a
+DataFrame. The other functions take such a frame. Raises a ValueError if x does not increase, or a value is wanted
+outside the lines.
 """
 
 import numpy as np
@@ -32,7 +33,7 @@ def compress(
     x : array of float, shape (n,)
         Cumulative count of the event that times the samples, such as cycles; strictly increasing.
     y : array or Series of float, shape (n,), or DataFrame, shape (n, n_events)
-        Cumulative counts, which are linear in x while a program's behaviour is constant. The columns of
+        Cumulative counts, which are linear in x while a program's behavior is constant. The columns of
         a frame share their line ends. Values may decrease.
     alpha : float >= 0, default 0.01
         Tolerance for the third sample of a line [share of the predicted count].

@@ -3,9 +3,9 @@
 :class:`OnlineRegression` takes samples, and gives finished lines (x_start, x_end, slope, intercept, sigma, n). x is
 a count that grows from sample to sample, such as the cumulative count of the event that triggers the samples; y are
 cumulative counts of one or several events at the same moments. Sums are stored relative to the line's first sample,
-as means and centred sums: the paper's plain sums (Eq. 3-8) lose precision when counts become large, so that ends of
-lines late in a long run are missed. A ValueError if x does not grow or a tolerance is negative; samples that are
-not finite are left out.
+as means and centered sums: the paper's plain sums (Eq. 3-8) lose precision when counts become large, so that ends
+of lines late in a long run are missed. Raises a ValueError if x does not grow or a tolerance is negative; samples
+that are not finite are left out.
 """
 
 from collections.abc import Sequence
@@ -133,7 +133,7 @@ class LineStream:
     ----------
     events : sequence of str, optional
         Names of the events that share their line ends; without, one event
-        without a name. A ValueError if it is empty or has a name twice.
+        without a name. Raises a ValueError if it is empty or has a name twice.
     """
 
     def __init__(self, events=None):
@@ -146,9 +146,9 @@ class LineStream:
     def extend(self, x, y):
         """Take samples, one or more; return the lines that they end, as a DataFrame.
 
-        `x` has shape (n,), `y` (n,) or (n, n_events). A row per line: x_start, x_end, slope, intercept and sigma (of
-        each event, as ``slope:EVENT``, if events are named), n; no rows if no line ended. A ValueError if shapes
-        differ or x does not grow; samples that are not finite are left out.
+        `x` has shape (n,), `y` (n,) or (n, n_events). A row per line: x_start, x_end, slope, intercept and sigma
+        (of each event, as ``slope:EVENT``, if events are named), n; no rows if no line ended. Raises a ValueError
+        if shapes differ or x does not grow; samples that are not finite are left out.
         """
         return self.as_frame(self.feed(x, y))
 
@@ -164,7 +164,8 @@ class LineStream:
         """Take many samples, as `extend` does; return finished lines as an array, a row per line.
 
         Columns: x_start, x_end, n, and slope, intercept, sigma of each event. `x` has shape (n,), `y` (n,) or (n,
-        n_events). A ValueError if shapes differ or x does not grow; samples that are not finite are left out.
+        n_events). Raises a ValueError if shapes differ or x does not grow; samples that are not finite are left
+        out.
         """
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         table = y[:, np.newaxis] if y.ndim == 1 else y

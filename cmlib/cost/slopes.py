@@ -104,7 +104,7 @@ def _compare_stretches(values):
 def _select_counts(run, needed, optional=(), *, named=None):
     """Return counts by interval in columns called as in `needed` and `optional`.
 
-    `named` maps such names to columns of `run`. A ValueError if a needed column is missing.
+    `named` maps such names to columns of `run`. Raises a ValueError if a needed column is missing.
     """
     column_by_plain_name = {_simplify_name(column): column for column in run.columns}
     columns = dict(named or {})

@@ -2,7 +2,7 @@
 
 Slices are rows of a DataFrame X of events per cycle; a class is a bottleneck (``P_…``) or none (``N_…``); a phase
 is a stretch of slices of the same class. :func:`label_slices` and :func:`phases` give DataFrames, :func:`advice`
-gives text. A ValueError for an unknown class.
+gives text. Raises a ValueError for an unknown class.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def label_slices(model, X):
 
 
 def phases(labelled):
-    """Join neighbouring slices of the same label and rule: a DataFrame, a row per phase.
+    """Join neighboring slices of the same label and rule: a DataFrame, a row per phase.
 
     `labelled` is what :func:`label_slices` returns, indexed by the slices' ends [s]. Columns: start_s and end_s
     [s], n_slices, label, rule.
@@ -76,7 +76,7 @@ def advice(label: str) -> tuple[str, str]:
 
 
 def score_programs(labels: ArrayLike, expected: ArrayLike, programs: ArrayLike) -> pd.DataFrame:
-    """Score how well programs of known behaviour were labelled.
+    """Score how well programs of known behavior were labelled.
 
     Parameters
     ----------

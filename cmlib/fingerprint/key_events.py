@@ -2,8 +2,8 @@
 
 :func:`select_key_events` takes rates (DataFrame, a row per time slice, a column per event) and classes, and gives a
 list of names; :func:`eliminate` gives the order in which events are removed (DataFrame), by the mean of two ranks:
-of gain ratio, and of CFS, Hall's correlation-based feature selection. A ValueError for values that are not finite,
-or no slices.
+of gain ratio, and of CFS, Hall's correlation-based feature selection. Raises a ValueError for values that are not
+finite, or no slices.
 """
 
 from itertools import islice

@@ -1,8 +1,8 @@
 """Split the estimated cycles of a simulated run by their causes, and cut the run into phases by these.
 
 The estimate charges a fixed number of cycles (`weights`) for each instruction, miss and misprediction. Functions
-take Callgrind's counts, a DataFrame with a row per interval and a column per event (``sim.…``), and give a DataFrame.
-A KeyError if a simulated event is missing; a row without instructions gives NaN or infinity.
+take Callgrind's counts, a DataFrame with a row per interval and a column per event (``sim.…``), and give a
+DataFrame. Raises a KeyError if a simulated event is missing; a row without instructions gives NaN or infinity.
 """
 
 import numpy as np
@@ -62,11 +62,11 @@ def added_shares(counts, weights):
 def simulated_phases(counts, weights):
     """Cut a simulated run into phases in which the shares of the causes of estimated cycles are constant.
 
-    `counts` is a DataFrame, a row per interval (index: its end [10⁹ instructions]), `weights` a Series of the cycles
-    charged for each event. Returns a DataFrame, a row per phase: first and last (positions of rows), start and end
-    [as the index], share (of all estimated cycles, 0-1), label (the largest cause but instructions, if that has at
-    least 0.1 of the phase's; else "instructions only") and estimate (cycles per instruction). A ValueError if an
-    interval has no instructions.
+    `counts` is a DataFrame, a row per interval (index: its end [10⁹ instructions]), `weights` a Series of the
+    cycles charged for each event. Returns a DataFrame, a row per phase: first and last (positions of rows), start
+    and end [as the index], share (of all estimated cycles, 0-1), label (the largest cause but instructions, if that
+    has at least 0.1 of the phase's; else "instructions only") and estimate (cycles per instruction). Raises a
+    ValueError if an interval has no instructions.
     """
     parts, executed = contributions(counts, weights), counts["sim.instructions"].to_numpy()
     shares = parts.div(parts.sum(axis=1), axis=0)

@@ -1,8 +1,8 @@
 """Cut a series into segments of constant mean.
 
 :func:`segment_starts` takes an array (n_samples, n_features), maybe with weights, and gives the numbers of the
-first sample of each segment, an array of int. A ValueError if there is no sample, or a weight or the penalty is not
-above 0.
+first sample of each segment, an array of int. Raises a ValueError if there is no sample, or a weight or the penalty
+is not above 0.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def segment_starts(X, *, weights=None, penalty=None, shortest=1):
     weights : array-like of float > 0, shape (n_samples,), optional
         Weight of each sample. Default: all the same.
     penalty : float > 0, optional
-        Price of a segment, in squared units of X. Default: by the noise of neighbouring samples.
+        Price of a segment, in squared units of X. Default: by the noise of neighboring samples.
     shortest : int, default 1
         Fewest samples of a segment.
 

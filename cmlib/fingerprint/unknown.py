@@ -1,8 +1,8 @@
 """Classify slices, and answer "unknown" for those that are far from all training data.
 
 :class:`UnknownRejector` is a scikit-learn classifier around another one: X has events per cycle, a row per time
-slice; ``predict`` gives an array of classes or "unknown". A ValueError for rates below 0, or training slices of one
-group alone.
+slice; ``predict`` gives an array of classes or "unknown". Raises a ValueError for rates below 0, or training slices
+of one group alone.
 """
 
 from typing import Self
@@ -102,7 +102,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
     def distance(self, X: ArrayLike) -> np.ndarray:
         """Compute the distance of each slice (row of X) to its nearest reference [standard deviations].
 
-        A ValueError if a rate is below 0 or X has other columns than in training.
+        Raises a ValueError if a rate is below 0 or X has other columns than in training.
         """
         check_is_fitted(self)
         rates = _non_negative(validate_data(self, X, dtype=np.float64, reset=False))

@@ -1,6 +1,6 @@
 """Measure the interaction of pairs of events in a model of IPC (instructions per cycle), by three published measures.
 
-:func:`rank_pairs` takes rates, IPC and events, and gives a DataFrame, a row per pair, the strongest first. A
+:func:`rank_pairs` takes rates, IPC and events, and gives a DataFrame, a row per pair, the strongest first. Raises a
 ValueError if an event is no column of the model, or there is nothing to pair.
 """
 
@@ -83,7 +83,7 @@ def rank_pairs(
         ``event_b`` (in order of their names, or event and partner), ``intensity`` (sum of the squared
         residuals [IPC²]; for ``h_statistic`` of the part that is no sum of both events) and
         ``importance`` [%]. ``h_statistic`` adds ``h``: root of the share of that part in the sum of squares of the
-        pair's centred partial dependence (0: no interaction, 1: nothing but interaction).
+        pair's centered partial dependence (0: no interaction, 1: nothing but interaction).
 
     Raises
     ------

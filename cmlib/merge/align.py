@@ -1,10 +1,10 @@
 """Merge runs that counted different events into one matrix with its IPC: stacked, or aligned by progress.
 
-Progress is the share of a run's instructions that are retired; IPC is instructions per cycle. :func:`stack_runs` and
-:func:`align_runs` take the counts of each run, DataFrames, and give X (DataFrame, a row per interval or a step of
-progress, a column per event) and ipc (Series): X has counts if stacked, rates per cycle if aligned, unless `per` says
-otherwise. Intervals without instructions or cycles are dropped. An UnfitRecordingError (a ValueError) if a run lacks
-instructions or cycles, has gaps, or (to be aligned) did not do the same work.
+Progress is the share of a run's instructions that are retired; IPC is instructions per cycle. :func:`stack_runs`
+and :func:`align_runs` take the counts of each run, DataFrames, and give X (DataFrame, a row per interval or a step
+of progress, a column per event) and ipc (Series): X has counts if stacked, rates per cycle if aligned, unless `per`
+says otherwise. Intervals without instructions or cycles are dropped. Raises an UnfitRecordingError (a ValueError)
+if a run lacks instructions or cycles, has gaps, or (to be aligned) did not do the same work.
 """
 
 from collections.abc import Collection, Sequence
@@ -85,7 +85,7 @@ def align_runs(
         ``instructions`` and ``cycles``. Columns that are all NaN are taken as not counted.
     n_steps : int >= 2, optional
         Rows of the result. By default as many as the shortest run has intervals,
-        but 200 at most: with more steps than intervals, neighbouring rows are interpolated
+        but 200 at most: with more steps than intervals, neighboring rows are interpolated
         from the same interval.
     per : str or None, default "cycles"
         Event by whose count a step's counts are divided, a column that every run has; with None, X has counts.

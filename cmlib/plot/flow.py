@@ -1,6 +1,6 @@
 """Diagrams of a method: boxes from left to right, and arrows between them (:func:`flow`).
 
-KeyError for an arrow of an unknown step.
+Raises a KeyError for an arrow of an unknown step.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def refinement(
         A row per model: the column n_events, and those of `lines` and `baselines`, errors [%]; a line that is all NaN
         is left out.
     lines, baselines : dict of str to str
-        Column to label: errors of the models (coloured) and of predictions without events (grey).
+        Column to label: errors of the models (colored) and of predictions without events (grey).
     marked : dict of str to int
         Number of events of the model with the lowest error, by program: a vertical line.
     paper : dict of str to dict, optional
@@ -109,7 +109,7 @@ def ranking(
     row_height : float, default 0.2
         Height of a bar with its distance to the next [inches].
     hue : str, optional
-        Column: what a bar's colour stands for (str); :data:`UNDECIDED` is grey.
+        Column: what a bar's color stands for (str); :data:`UNDECIDED` is grey.
     colors : dict of str to color, optional
         Color of a value of `hue`; others take the package's colors in turn.
 

@@ -1,4 +1,4 @@
-"""The look of all figures: their size [inches], style and colours, and empty figures to draw in."""
+"""The look of all figures: their size [inches], style and colors, and empty figures to draw in."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def single(height: float) -> tuple[Figure, Axes]:
 def bars_across(ax: Axes, values: Sequence[float], labels: Sequence[str], colours: Sequence) -> None:
     """Draw on `ax` a horizontal bar for each of `values`, the first at the top, named by `labels`.
 
-    `colours` is one colour, or one for each bar. Returns None.
+    `colours` is one color, or one for each bar. Returns None.
     """
     ax.barh(range(len(values)), values, color=colours, height=0.7)
     ax.set_yticks(range(len(values)), labels)

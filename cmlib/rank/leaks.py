@@ -78,7 +78,7 @@ def find_ticking(runs, base="instructions"):
     With n events in a time T and a base of I, n/I = (n/T)(T/I). Where n/T is constant, n/I is T/I, or cycles per
     instruction at a constant clock. An event that causes cycles happens more often in time where cycles per instruction
     are many, and one that goes with instructions less often. So the elasticity of n/T in T/I is estimated, with its
-    standard error by the jackknife over 20 blocks of neighbours; T is in seconds or, where they were counted, in
+    standard error by the jackknife over 20 blocks of neighbors; T is in seconds or, where they were counted, in
     cycles; either may show it. Interrupts and events of the scheduler tick if the elasticity is within three standard
     errors of 0, or within 0.1 if that is more. Other events tick if it is between -0.5 and 0.5 by two standard errors,
     and if one of them would have to cost more than 5000 cycles (always, if no cycles were counted) or n/T varies by

@@ -2,7 +2,7 @@
 
 :func:`refine` takes X (DataFrame of rates, a column per event) and y (Series of IPC, instructions per cycle), and
 gives a :class:`Refinement`: errors at each number of events, the model that was kept, and the importances of its
-events. A ValueError if X holds an event that contains IPC (target leakage), a gap, or fewer than 20 rows.
+events. Raises a ValueError if X holds an event that contains IPC (target leakage), a gap, or fewer than 20 rows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Refinement:
     history : DataFrame
         A row per step. Columns: ``n_events``; ``error`` on a random share of the rows, which a model of the other rows
         predicts, with ``mean_baseline``, the error of these rows' mean, and ``one_event_baseline``, that of a straight
-        line through one event (:func:`predict_by_one_event`); ``blocks_error`` on blocks of neighbouring rows (blocked
+        line through one event (:func:`predict_by_one_event`); ``blocks_error`` on blocks of neighboring rows (blocked
         cross-validation), with ``blocks_mean_baseline`` and ``blocks_one_event_baseline``, the errors of the other
         blocks' mean and of a line fitted to the other blocks;
         ``holdout_error`` of models of all rows on the hold-out (NaN if there is none). All are mean relative errors
@@ -136,12 +136,12 @@ def refine(
     model is kept, and its importances are the ranking (CounterMiner, §III-C and
     §V-B; GBRT paper, §3.2, Fig. 4).
 
-    A random share of rows is easy to predict, because their neighbours are in the training data. So a second error
-    decides the number of events: rows are cut into blocks of neighbours, and each fold of blocks is predicted by a
-    refinement on the other folds (blocked cross-validation). The smallest of these errors is still too good, as it is
-    the smallest of several; nested cross-validation chooses the number of events without the fold that tests it. The
-    model that is kept comes from a refinement on all rows. Another pass over the events, given as `holdout`, takes no
-    part in training or selection.
+    A random share of rows is easy to predict, because their neighbors are in the training data. So a second error
+    decides the number of events: rows are cut into blocks of neighbors, and each fold of blocks is predicted by a
+    refinement on the other folds (blocked cross-validation). The smallest of these errors is still too good, as it
+    is the smallest of several; nested cross-validation chooses the number of events without the fold that tests it.
+    The model that is kept comes from a refinement on all rows. Another pass over the events, given as `holdout`,
+    takes no part in training or selection.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def hold_out_one_event(X: pd.DataFrame, y: pd.Series, fold: np.ndarray) -> np.nd
 
 
 def blocks(index: pd.Index, n_blocks: int) -> np.ndarray:
-    """Assign each row to one of several blocks of neighbouring rows.
+    """Assign each row to one of several blocks of neighboring rows.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 :func:`draw_importances` takes X (DataFrame of events per cycle, or per another event) and y (Series of IPC,
 instructions per cycle), and gives importances [%], a row per model, a column per event; :func:`importance_spread`
-summarizes them by event, :func:`rank_agreement` compares those of two rankings; all give DataFrames. An
+summarizes them by event, :func:`rank_agreement` compares those of two rankings; all give DataFrames. Raises an
 UnfitRecordingError if two rankings have fewer than three events in common.
 """
 
@@ -44,7 +44,7 @@ def draw_importances(
     seeds : iterable of int, default range(20)
         Seed of each model.
     resample : bool, default True
-        True to train each model on blocks of neighbouring rows drawn with replacement (block bootstrap); False for all
+        True to train each model on blocks of neighboring rows drawn with replacement (block bootstrap); False for all
         rows.
     importance : {"friedman", "printed"}, default "friedman"
         Formula of importance, as `method` of :func:`influence` describes it.

@@ -4,7 +4,7 @@
 formula (text) and the values of its events, and gives a number or an array. A category is a kind of use or loss of
 the pipeline's slots (places for one operation that the processor can begin in a cycle); level 1 has those that
 divide all slots, and each may have parts, which are the next level. The files' format is described in
-`data/topdown/README.md`. A ValueError for an unknown table, FormulaError for what is no formula.
+`data/topdown/README.md`. Raises a ValueError for an unknown table, FormulaError for what is no formula.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Compute the totals of a recording's events, its levels, and phases by these.
 
 A level is a quantity that describes how a run went: its speed, clock, processors used, and rates per second. A
-phase is a stretch of the run in which they are constant. :func:`levels` and :func:`phases` take the counts of a run, a
-DataFrame with a row per interval (index: its end [s]) and a column per event, and give a dict, and a DataFrame with a
-row per phase; what was not counted is left out. :func:`miss_ratios` gives how much of what can miss did, in percent,
-and :func:`levels_of_runs` all of these. :func:`totals` takes counts and running shares of several runs, and
-gives a DataFrame by event; a KeyError if cycles are missing.
+phase is a stretch of the run in which they are constant. :func:`levels` and :func:`phases` take the counts of a
+run, a DataFrame with a row per interval (index: its end [s]) and a column per event, and give a dict, and a
+DataFrame with a row per phase; what was not counted is left out. :func:`miss_ratios` gives how much of what can
+miss did, in percent, and :func:`levels_of_runs` all of these. :func:`totals` takes counts and running shares of
+several runs, and gives a DataFrame by event; raises a KeyError if cycles are missing.
 """
 
 import re
@@ -55,7 +55,7 @@ def totals(runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
     DataFrame
         Index: event, without cycles. ``rate``: events per cycle over the intervals in which the event was counted, each
         weighted by its running share. ``error``: relative, twice the standard error, estimated from differences of
-        neighbouring intervals, or from those of the runs if larger; 0 if counted all the time in one run. ``dropped``:
+        neighboring intervals, or from those of the runs if larger; 0 if counted all the time in one run. ``dropped``:
         intervals left out, because no core can count so many per cycle.
     """
     totals_by_event = {}

@@ -1,7 +1,7 @@
 """Measure how much a program's run time changes with each parameter when the others keep their values.
 
-:func:`compare_levels` takes run times at two or more values (levels) of each parameter, and returns a DataFrame, one
-row per parameter. An InputError if no pass has runs at two levels of a parameter.
+:func:`compare_levels` takes run times at two or more values (levels) of each parameter, and returns a DataFrame,
+one row per parameter. Raises an InputError if no pass has runs at two levels of a parameter.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Find how many hardware counters this machine offers, and how many of them count right.
+"""Find how many hardware counters this machine offers, and how many of them count correctly.
 
 The same event is counted several times at once: right counters agree. :func:`census` does so and gives a
 :class:`Census`; one without counters says why in its `complaint`, and raises a CmlibError only if asked to, by
@@ -29,7 +29,7 @@ _SPIN = [sys.executable, "-I", "-S", "-c", "for _ in range(500_000): pass"]
 
 @dataclass(frozen=True)
 class Census:
-    """Result of :func:`census`: how many counters this machine offers, and how many count right.
+    """Result of :func:`census`: how many counters this machine offers, and how many count correctly.
 
     Attributes
     ----------

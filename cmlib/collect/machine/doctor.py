@@ -38,7 +38,7 @@ class Finding:
 class Examination:
     """Result of :func:`examine`: numbers of offered and good counters, Findings, and the machine's description.
 
-    `good_counters` are those of the offered ones that count right; `machine` is a dict as of
+    `good_counters` are those of the offered ones that count correctly; `machine` is a dict as of
     :func:`cmlib.collect.machine.describe`.
     """
 

@@ -2,7 +2,7 @@
 
 :func:`known_events` takes a machine's description (dict), and gives the table of its processor's events (DataFrame:
 code, umask and more); :func:`countable` reads a user's list of events (text), and gives a list of
-:class:`Countable` objects with the numbers that the kernel takes. A CmlibError for an unknown event.
+:class:`Countable` objects with the numbers that the kernel takes. Raises a CmlibError for an unknown event.
 """
 
 from dataclasses import dataclass
@@ -111,8 +111,8 @@ INSTRUCTIONS = Countable("instructions", "0:1", "instructions:u")
 def countable(text, table=None):
     """Read a list of events from text: names or ``NAME=CODE``, with commas between; a list of Countables.
 
-    `table` (DataFrame by event, as of :func:`known_events`) holds the codes of named hardware events. CmlibError if
-    the text has no event, or one is unknown, has a malformed code or is named twice.
+    `table` (DataFrame by event, as of :func:`known_events`) holds the codes of named hardware events. Raises a
+    CmlibError if the text has no event, or one is unknown, has a malformed code or is named twice.
     """
     wanted = [_read_event(item.strip(), table) for item in text.split(",") if item.strip()]
     names = [event.name for event in wanted]

@@ -1,8 +1,8 @@
 """Lock this host's counters, as two recordings at the same time would spoil each other's counts.
 
 :func:`counters_lock` is a context manager for all that counts hardware events, which yields the lock's descriptor;
-the lock is on a file that all users share. CountersBusy if another process holds it, unless this one is to wait;
-another CmlibError if the file can't be opened.
+the lock is on a file that all users share. Raises CountersBusy if another process holds it, unless this one is to
+wait; another CmlibError if the file can't be opened.
 """
 
 import contextlib
@@ -30,8 +30,8 @@ def counters_lock(purpose, *, wait=False, held=None):
 
     Yields the lock's file descriptor (int), which a child may inherit to keep it. `purpose` (str) is what others
     are told while they are refused. If another process holds the lock: CountersBusy, or with `wait` this one waits.
-    Whoever holds it already gives its descriptor (`held`), which is yielded and not closed. A CmlibError if the
-    lock's file can't be opened.
+    Whoever holds it already gives its descriptor (`held`), which is yielded and not closed. Raises a CmlibError if
+    the lock's file can't be opened.
     """
     if held is not None:
         yield held

@@ -2,8 +2,8 @@
 
 `record_program` records all sets of runs of a program, `record_attached` what runs already; both write into the
 folder of recordings and give the metadata files (paths) of the new runs. A run is one execution; a set is a named
-plan of events, and a pass the runs that count all events of it once. RecordError if the program or perf fails, or
-what is there was recorded otherwise; CountersBusy if another process counts.
+plan of events, and a pass the runs that count all events of it once. Raises a RecordError if the program or perf
+fails, or what is there was recorded otherwise; CountersBusy if another process counts.
 """
 
 from cmlib.collect.record.attached import record_attached

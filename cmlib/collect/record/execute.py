@@ -216,9 +216,9 @@ def failure(command, code, stderr, where=""):
 def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, **options):
     """Yield a Popen of a command; when the block or this process ends, so do the command and all it has started.
 
-    `command` is a list of words. `environment` (dict or pairs) is added to the variables `inherited` (dict, by default
-    this process's); `options` are Popen's; `lock` is a descriptor that stays open in the command, or None.
-    InterpreterError if this Python, which watches the command, can't be started.
+    `command` is a list of words. `environment` (dict or pairs) is added to the variables `inherited` (dict, by
+    default this process's); `options` are Popen's; `lock` is a descriptor that stays open in the command, or None.
+    Raises an InterpreterError if this Python, which watches the command, can't be started.
     """
     try:
         process = subprocess.Popen(
@@ -267,8 +267,8 @@ def run_timed(argv, *, environment, timeout=None):
     """Run a command (`argv`, list of str) to its end, end what it left running, and return its times.
 
     They are elapsed and processor time [s], a tuple of floats. `environment` is a dict of variables; of those named
-    CMLIB_* the command gets no others. CmlibError if it fails, TooLongError after `timeout` [s] (None for no
-    limit).
+    CMLIB_* the command gets no others. Raises a CmlibError if it fails, TooLongError after `timeout` [s] (None for
+    no limit).
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         began, before = time.monotonic(), _processor_s()

@@ -2,8 +2,8 @@
 
 A set is a named plan of events; it is divided into parts, one run each, of as many events as fit; a pass counts all
 parts once. The probe is a set of few runs that only finds out which events count at all. :func:`record_program`
-takes a name, a command and a :class:`Request`, and gives a dict from set to the new metadata files (paths).
-RecordError if the program or perf fails, or what is there was recorded otherwise; CountersBusy if another process
+takes a name, a command and a :class:`Request`, and gives a dict from set to the new metadata files (paths). Raises
+a RecordError if the program or perf fails, or what is there was recorded otherwise; CountersBusy if another process
 counts.
 """
 

@@ -2,8 +2,8 @@
 
 A Plan (:mod:`cmlib.collect.schedule`) has the events of one run; a part is the plan's number in its set, a pass the
 number of the repetition. :func:`record` takes a command and Plans, and gives the metadata files (paths) of the new
-runs. In an OCOE run (one counter, one event) every event must have been counted all the time. RecordError if the
-program or perf fails, a run was not counted as planned three times, or what is there was recorded otherwise;
+runs. In an OCOE run (one counter, one event) every event must have been counted all the time. Raises a RecordError
+if the program or perf fails, a run was not counted as planned three times, or what is there was recorded otherwise;
 CountersBusy if another process counts.
 """
 

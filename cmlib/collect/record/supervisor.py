@@ -21,7 +21,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 def keep(command):
     """Run `command` (list of str) until it ends or standard input is closed, and return its exit code.
 
-    128 plus the signal's number if a signal ended it; 137 if it was killed here. An OSError if it can't be started.
+    128 plus the signal's number if a signal ended it; 137 if it was killed here. Raises an OSError if it can't be
+    started.
     """
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")

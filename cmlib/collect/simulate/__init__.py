@@ -2,7 +2,7 @@
 
 `record_simulated` stores runs of a program as recordings. Of what Callgrind wrote (text), `read_series` gives
 counts by interval and `read_functions` counts by function (DataFrames), `read_parts` totals, caches and version.
-RecordError if Valgrind is missing or the program fails; CallgrindError for text that is not Callgrind's.
+Raises a RecordError if Valgrind is missing or the program fails; CallgrindError for text that is not Callgrind's.
 """
 
 from cmlib.collect.simulate.recorder import record_simulated

@@ -2,8 +2,8 @@
 
 :func:`simulate` takes a command and options, and gives a :class:`Simulation` with Callgrind's output;
 :func:`cache_options` makes the options. Caches are I1, D1 (first level), L2, and LL (last level); a shape is text
-``SIZE,WAYS,LINE`` such as ``32K,8,64`` (bytes), or a tuple of these numbers. A CmlibError for a shape that can't be
-simulated; RecordError if Valgrind or the program fails; TooLongError after a limit of time.
+``SIZE,WAYS,LINE`` such as ``32K,8,64`` (bytes), or a tuple of these numbers. Raises a CmlibError for a shape that
+can't be simulated; RecordError if Valgrind or the program fails; TooLongError after a limit of time.
 """
 
 import errno
