@@ -1,9 +1,9 @@
 """Errors whose messages are written for users.
 
-:class:`CmlibError` is the base of all: the command line shows their messages without a traceback, and those of OSError
-and EOFError; all others, such as a library's ValueError, are bugs. cmlib raises :class:`InputError` in place of
-ValueError. :class:`NothingRecordedError` and
-:class:`UnfitRecordingError` (also a ValueError) are about recordings.
+:class:`CmlibError` is the base of all. The command line shows the messages of these errors, of OSError and of
+EOFError without a traceback. All other errors, such as a library's ValueError, are bugs. cmlib raises
+:class:`InputError` in place of ValueError. :class:`NothingRecordedError` and :class:`UnfitRecordingError` (also a
+ValueError) are about recordings.
 """
 
 __all__ = [

@@ -1,6 +1,6 @@
-"""Mark intervals and zeros that are no full counts: a last interval cut short, and events never put on a counter.
+"""Find intervals and zeros that are not full counts: a last interval cut short, and events never put on a counter.
 
-Each function takes arrays or DataFrames of intervals and returns as many values, of lengths or of bool. Nothing is
+Each function takes arrays or DataFrames of intervals and returns as many values: lengths, or bool. No input is
 refused.
 """
 

@@ -1,7 +1,8 @@
 """Apply a function to many items, on the processors of this machine or of a Dask cluster.
 
-:func:`parallel_map` takes a function and items, and gives an iterator of results; :class:`Workers` says which
-processes compute. Raises a WorkersLostError if a worker process dies; raises a ValueError if no scheduler answers.
+:func:`parallel_map` takes a function and items, and returns an iterator over the results. :class:`Workers` chooses
+the processes that compute. Raises a WorkersLostError if a worker process dies, and a ValueError if no scheduler
+answers.
 """
 
 from __future__ import annotations

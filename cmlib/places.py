@@ -1,9 +1,9 @@
-"""Folders of data, results and the package's files: in a checkout, or of an installed wheel.
+"""Find the folders of data, results and the package's files: in a checkout, or of an installed wheel.
 
-Functions named ``…_dir``, and :func:`shipped`, return an absolute Path (:func:`external_data_dir` may give None), and
-don't check whether the folder is there. CMLIB_DATA and CMLIB_RESULTS in the environment name other folders of
-recordings and results, CMLIB_PUBLIC one to search for public recordings; the other folders can't be moved.
-:func:`export_environment` and :func:`compiling` set variables during a ``with`` block.
+Functions named ``…_dir``, and :func:`shipped`, return an absolute Path (:func:`external_data_dir` may return None).
+They do not check whether the folder exists. In the environment, CMLIB_DATA and CMLIB_RESULTS name other folders of
+recordings and results, and CMLIB_PUBLIC one that is searched for public recordings. The other folders can't be
+moved. :func:`export_environment` and :func:`compiling` set variables during a ``with`` block.
 """
 
 import contextlib

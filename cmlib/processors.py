@@ -1,9 +1,9 @@
-"""Find processors by name: the files of `data/processors`, one a microarchitecture, and the names that people use.
+"""Find processors by name: the files of `data/processors`, one per microarchitecture, and the names that people use.
 
-:func:`find` takes what a user writes ("zen2", "i7-1260P"), and gives the name of a file ("amd_zen2");
-:func:`of_machine` takes the description of a machine (dict); :func:`read` gives a file's content as a dict,
-:func:`rows` its events. A PMU is a unit of counters as the kernel lists it. UnknownProcessorError, a ValueError, if
-no processor has the name.
+:func:`find` takes what a user writes ("zen2", "i7-1260P"), and returns the name of a file ("amd_zen2").
+:func:`of_machine` takes the description of a machine (dict). :func:`read` returns a file's content as a dict,
+:func:`rows` its events. A PMU is a unit of counters as the kernel lists it. Raises an UnknownProcessorError, a
+ValueError, if no processor has the name.
 """
 
 import difflib

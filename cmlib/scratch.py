@@ -1,8 +1,8 @@
-"""Temporary folders; those that a killed process has left are removed by the next.
+"""Make temporary folders, and remove those that a killed process left behind.
 
-:func:`scratch_folder` is a context manager that gives one, :func:`lasting_folder` gives one that is removed when
-this process ends. They lie where ``tempfile`` makes such (TMPDIR). Whoever made a folder holds its lock: one that
-nobody has locked was left behind. Raises an OSError if none can be made.
+:func:`scratch_folder` is a context manager that makes one; :func:`lasting_folder` makes one that is removed when
+this process ends. They are made where ``tempfile`` makes folders (TMPDIR). The process that made a folder holds its
+lock; a folder whose lock is free was left behind. Raises an OSError if none can be made.
 """
 
 import contextlib

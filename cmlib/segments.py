@@ -1,6 +1,6 @@
-"""Read counts off the piecewise-linear segments, called lines, to which samples are compressed.
+"""Compute counts from the piecewise-linear segments, called lines, to which samples are compressed.
 
-:func:`reconstruct` gives cumulative counts, :func:`intervals` counts in equal intervals. Both take lines as
+:func:`reconstruct` returns cumulative counts, :func:`intervals` counts in equal intervals. Both take lines as
 :func:`cmlib.compress.compress` makes them: a DataFrame with a row per line.
 """
 

@@ -1,6 +1,6 @@
-"""Make command lines for users to copy into a shell; words from a stranger's file are quoted.
+"""Make command lines that users can copy into a shell; words from a stranger's file are quoted.
 
-:func:`command_line` takes words, and gives one line (str), which is "" if it can't be printed.
+:func:`command_line` takes words, and returns one line (str), which is "" if it can't be printed.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Find one name for all spellings of an event by perf, vendors and other tools.
 
-:func:`spelling` takes and gives the name of an event (str); two names are of one event if their spellings are
+:func:`spelling` takes and returns the name of an event (str). Two names mean the same event if their spellings are
 equal. Any name is accepted.
 """
 

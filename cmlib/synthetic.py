@@ -1,6 +1,6 @@
 """Generate data with a known answer, to test methods on.
 
-:func:`product_pair_data` gives rates of events (DataFrame), IPC (instructions per cycle, Series), and the pairs of
+:func:`product_pair_data` returns rates of events (DataFrame), IPC (instructions per cycle, Series), and the pairs of
 events that act on IPC together. Raises a ValueError if there are too few events for the pairs.
 """
 

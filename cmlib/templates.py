@@ -1,6 +1,6 @@
 """Load the Jinja templates that lie beside a package's modules.
 
-:func:`template` takes the names of a package and of a file, and gives a Jinja template; an error of Jinja if there
+:func:`template` takes the names of a package and of a file, and returns a Jinja template; an error of Jinja if there
 is no such file.
 """
 

@@ -1,8 +1,8 @@
 """Autoencoders trained on good samples, and the number of runs to train them on (AutoPerf, Algorithm 1).
 
 :class:`Autoencoder` is a scikit-learn estimator: it is fitted to an array (n_samples, n_features) of normalized
-counts, and gives the reconstruction error of samples, an array. :func:`stopping_run` takes the variances of these
-errors after 1, 2, … runs, and gives the number of runs (int). Raises a ValueError if a value is not finite, or a
+counts, and returns the reconstruction error of samples, an array. :func:`stopping_run` takes the variances of these
+errors after 1, 2, … runs, and returns the number of runs (int). Raises a ValueError if a value is not finite, or a
 topology (widths of the layers) is not strictly falling from below the number of counters.
 """
 

@@ -1,6 +1,6 @@
 """Cluster functions of similar counts, and train one autoencoder for each cluster (AutoPerf, §3.4).
 
-:func:`select_n_clusters` finds how many clusters, :func:`fit_clusters` gives a list of :class:`FittedCluster`, and
+:func:`select_n_clusters` finds how many clusters, :func:`fit_clusters` returns a list of :class:`FittedCluster`, and
 :func:`distances` how far samples are from their models. A sample has the counts of one passage through a function.
 Inputs are checked by `AutoPerf`, not here.
 """

@@ -1,6 +1,6 @@
 """Train small sigmoid autoencoders with tied weights, in compiled loops, one model after the other.
 
-:func:`train` takes scaled samples and topologies, and gives the models and their errors; :func:`reconstruct`
+:func:`train` takes scaled samples and topologies, and returns the models and their errors; :func:`reconstruct`
 applies a model. Here a model is one array: of each layer the weights (n_in, n_out), the biases (n_out,) and the
 biases of its decoder (n_in,). Samples of a batch are along the last axis, so that loops over them are vectorized.
 Inputs are checked by `Autoencoder`, not here.

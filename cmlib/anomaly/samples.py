@@ -2,7 +2,7 @@
 
 A sample has the counts of one passage through a region of code (usually a function), divided by its instructions or
 its work; a run is a DataFrame, a row per sample: function, location (file and line), and a column per counter.
-:func:`gather` joins runs, :func:`summarize` gives the distances of samples by run and function. Raises a ValueError
+:func:`gather` joins runs, :func:`summarize` returns the distances of samples by run and function. Raises a ValueError
 if runs differ in their counters, or hold values that are not finite.
 """
 

@@ -1,9 +1,9 @@
 """Compare cleaned series of multiplexed runs with runs that counted the same events all the time (OCOE).
 
 OCOE is one counter, one event; a Recording has the counts and running shares of one run by interval.
-:func:`references` takes runs of both kinds, and gives a dict from event to :class:`Reference`, which compares a
+:func:`references` takes runs of both kinds, and returns a dict from event to :class:`Reference`, which compares a
 series of counts; :func:`compare_methods` does so for several methods of cleaning, and :func:`noise_floor` for
-series that were never multiplexed. Both give a DataFrame of errors. MEASURES names the errors: Eq. 4 of
+series that were never multiplexed. Both return a DataFrame of errors. MEASURES names the errors: Eq. 4 of
 CounterMiner [%], the ratio of distances, errors of total [%] and distribution. Raises an UnfitRecordingError if no
 multiplexed event was counted by two OCOE runs.
 """

@@ -2,7 +2,7 @@
 
 Where perf can't read a counter in time, it prints no count for an interval, and the next count covers both.
 :func:`redistribute_delayed_counts` takes and returns a DataFrame of counts, a row per interval, a column per event.
-Nothing is refused; late intervals that no reading follows directly stay NaN.
+No input is refused; late intervals that no reading follows directly stay NaN.
 """
 
 import numpy as np

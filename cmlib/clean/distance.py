@@ -1,7 +1,7 @@
 """Compute the distance of two series of one event by dynamic time warping, and the multiplexing error built on it.
 
-:func:`dtw` takes two arrays of counts, and gives a float; :func:`mlpx_error` takes three (two of runs that counted
-the event all the time, one of a multiplexed run), and gives percent (CounterMiner, Eq. 1-4). Raises a ValueError if
+:func:`dtw` takes two arrays of counts, and returns a float; :func:`mlpx_error` takes three (two of runs that counted
+the event all the time, one of a multiplexed run), and returns percent (CounterMiner, Eq. 1-4). Raises a ValueError if
 a series is empty or holds NaN.
 """
 

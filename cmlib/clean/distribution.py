@@ -1,6 +1,6 @@
 """Test whether an event's values are Gaussian, which decides CounterMiner's threshold of outliers.
 
-:func:`is_gaussian` takes an array, and gives True or False. All values must be finite, which is not checked.
+:func:`is_gaussian` takes an array, and returns True or False. All values must be finite, which is not checked.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Find missing samples of a series and fill them from neighbors in time.
 
-A series is an array of an event's counts by interval, NaN where nothing was counted. :func:`missing_samples` gives
-a mask, :func:`fill_missing` (means of neighbors) and :func:`interpolate` (lines) give the filled series, an array.
+A series is an array of an event's counts by interval, NaN where nothing was counted. :func:`missing_samples` returns
+a mask, :func:`fill_missing` (means of neighbors) and :func:`interpolate` (lines) return the filled series, an array.
 Raises an UnfitRecordingError (a ValueError) if no sample is known.
 """
 
@@ -61,8 +61,7 @@ def fill_missing(values: np.ndarray, missing: np.ndarray, *, k: int = 5) -> np.n
 
 @numba.njit(cache=True)
 def _fill(values, missing, k):
-    """Replace each missing sample of `values` by the mean of its k nearest known neighbors in time; returns
-    `values`.
+    """Replace each missing sample of `values` by the mean of its k nearest known neighbors in time; return `values`.
 
     Compiled: sorting all distances instead takes longer than the rest of the cleaning.
     """

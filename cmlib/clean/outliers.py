@@ -1,6 +1,6 @@
 """Replace outliers, which are samples above a threshold, by the median of neighboring samples.
 
-:func:`replace_outliers` takes an array of counts by interval (NaN where nothing was counted), and gives the cleaned
+:func:`replace_outliers` takes an array of counts by interval (NaN where nothing was counted), and returns the cleaned
 array and a mask of what was replaced (CounterMiner, §III-B). Raises a ValueError if `n_std` is not above 0.
 """
 

@@ -1,6 +1,6 @@
 """Simulate multiplexing on events that were counted all the time, so that the true counts are known.
 
-:func:`replay` takes such counts and groups of events, and gives a :class:`Replay`: the counts that perf would have
+:func:`replay` takes such counts and groups of events, and returns a :class:`Replay`: the counts that perf would have
 printed, their running shares (share of each interval in which an event was counted), and the true counts. Raises a
 ValueError if an event of a group was not counted.
 """

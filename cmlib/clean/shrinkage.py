@@ -1,10 +1,9 @@
-"""Estimate the counts of multiplexed events by shrinking them towards their neighbors in time, with standard
-errors.
+"""Estimate the counts of multiplexed events, with standard errors, by shrinking them towards their neighbors in time.
 
-:func:`estimate_counts` takes counts and running shares (share of each interval in which an event was counted),
-DataFrames with a row per interval, a column per event, and gives two such frames, estimates and their standard
-errors. A run's events are put together in slots: those of one slot have the same running shares, so were counted
-together. Inputs are checked by `clean_run`, not here.
+:func:`estimate_counts` takes counts and running shares (the share of each interval in which an event was counted),
+DataFrames with a row per interval and a column per event. It returns two such frames, the estimates and their
+standard errors. Events with the same running shares were counted together; they form a slot. Inputs are checked by
+`clean_run`, not here.
 """
 
 from __future__ import annotations

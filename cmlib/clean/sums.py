@@ -1,7 +1,7 @@
 """Adjust estimates of events so that known sums between the events hold.
 
 :func:`reconcile_sums` takes and returns a DataFrame of counts, a row per interval, a column per event. Such sums
-follow from how a processor's events are coded: one event counts all loads, two others its parts. Nothing is
+follow from how a processor's events are coded: one event counts all loads, two others its parts. No input is
 refused; a sum with an event that was not counted is left out.
 """
 

@@ -1,9 +1,9 @@
 """The command line `cmlib`: a module for each command, or for a few that belong together.
 
-Commands print results on standard output, and errors on standard error, without a traceback. They end with exit code
-0 when all went well and 2 after an error; only `cmlib compare` has others. A command's function gets the values of
-its arguments and options by name, and its docstring is the command's help; wrong values are refused by click's
-UsageError or BadParameter.
+A command's function takes the values of its arguments and options by name; its docstring is the command's help. It
+prints results on standard output, and errors on standard error without a traceback. The exit code is 0 if all went
+well and 2 after an error; only `cmlib compare` has others. Wrong values are refused by click's UsageError or
+BadParameter.
 """
 
 import contextlib

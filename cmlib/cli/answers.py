@@ -1,6 +1,6 @@
 """Print what a command found: as text by a template of this package, or as JSON.
 
-Both functions take an answer (dict) and return nothing; raises a ValueError for a number that JSON can't hold.
+Both functions take an answer (dict). They raise a ValueError for a number that JSON can't hold.
 """
 
 import json

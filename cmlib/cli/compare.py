@@ -1,9 +1,14 @@
 """`cmlib compare`: compare two versions of a program, two recordings of a service, or the commits of a history.
 
-Takes two commands (counted by perf, or simulated), two recordings with --recordings, or a folder or CSV with
---history; prints what differs as text, Markdown or JSON. Exit code: 0 if the new version is not slower; 1 if it is,
-or, with --any-change, for any change; 3 with --strict if there is no verdict; 2 after an error. For recordings and
-histories it is 1 with --any-change only.
+The command takes two commands (counted by perf, or simulated), two recordings with --recordings, or a folder or CSV
+with --history. It prints what differs as text, Markdown or JSON. Exit codes of two versions:
+
+- 0: the new version is not slower;
+- 1: it is slower or, with --any-change, it differs;
+- 3: there is no verdict, with --strict;
+- 2: an error.
+
+Histories have the exit code 1 with --any-change only.
 """
 
 import functools

@@ -1,8 +1,8 @@
-"""`cmlib diagnose`: tell what kind of bottleneck a command has, interval by interval.
+"""`cmlib diagnose`: find what kind of bottleneck a command has, interval by interval.
 
-Runs the command once, counted by perf or simulated by Valgrind, or takes a run that is recorded. Prints the classes
-(such as memory-bound) of its intervals and what to do about them, as text or JSON, and writes an HTML page if one is
-named.
+The command runs a program once, counted by perf or simulated by Valgrind, or takes a recorded run. It prints the
+classes of the intervals (such as memory-bound) and what to do about them, as text or JSON, and writes an HTML page
+if one is named.
 """
 
 import shlex

@@ -1,4 +1,4 @@
-"""`cmlib doctor`: examine this machine.
+"""`cmlib doctor`: examine this machine's hardware counters, and print the findings as text or JSON.
 
 It prints what it found out about the hardware counters, as JSON with --json.
 """

@@ -1,8 +1,8 @@
 """`cmlib record`: record a program, counted by perf, sampled or simulated, or record what runs already.
 
-Runs are kept as files in the folder of recordings, under the program's NAME. Without --mode, a command is recorded in
-two sets of runs: ocoe (one counter, one event: counted all the time, in as many runs as it takes) and mlpx
-(multiplexed: events take turns on the counters within a run).
+Runs are stored as files in the folder of recordings, under the program's NAME. Without --mode, a command is
+recorded in two sets of runs. In the set ocoe (one counter, one event) each event is counted all the time, in as
+many runs as that takes. In the set mlpx (multiplexed) events take turns on the counters within a run.
 """
 
 import functools

@@ -1,7 +1,7 @@
 """`cmlib import`, `cmlib fetch` and `cmlib store`: add recordings from elsewhere, and make the database of all.
 
-Import takes files and prints a line PROGRAM/RUN for each run that it made of them; fetch downloads a public set of
-recordings; store rebuild writes all recordings into an SQL database.
+Import takes files and prints a line PROGRAM/RUN for each run that it made of them. Fetch downloads a public set of
+recordings. Store rebuild writes all recordings into an SQL database.
 """
 
 import json

@@ -1,7 +1,7 @@
 """`cmlib run`: run the notebooks of a profile (a set of values for their parameters), and make their report.
 
-Prints the path of the report's HTML page, or with --json what was found; on standard error how long each notebook took,
-and what the page says of a program, if it is about one.
+The command prints the path of the report's HTML page, or with --json what was found. On standard error it prints
+how long each notebook took, and what the page says of a program, if it is about one.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Options of commands that can count in several ways ("sources"): each option names the sources it goes with.
+"""Declare options of commands that can count in several ways ("sources"): each option names the sources it goes with.
 
-The help lists options by source, and an option that does not go with the chosen source is refused. A source is a str:
+The help lists options by source. An option that does not go with the chosen source is refused. A source is a str:
 :data:`COUNTED` (by perf, the default), or the option that chooses it, such as :data:`SIMULATED` (under Valgrind).
 """
 

@@ -1,7 +1,7 @@
 """`cmlib list` and `cmlib remove`, and the shell's completion of names of programs, profiles and public sets.
 
-Functions for completion get click's context and parameter, which they don't use, and the beginning of a word
-(`incomplete`); they return a list of the names that begin so.
+Functions for completion take click's context and parameter, which they do not use, and the beginning of a word
+(`incomplete`). They return a list of the names that begin with it.
 """
 
 import shutil

@@ -1,7 +1,7 @@
 """Sample a program by `perf record`, and store its samples, or piecewise-linear segments fitted to them as it runs.
 
 A sample is taken whenever the first event has happened `period` times, and holds the counts of a whole group of
-events. :func:`record_stream` takes a name and a command, and stores a recording; :func:`read_samples` gives the
+events. :func:`record_stream` takes a name and a command, and stores a recording; :func:`read_samples` returns the
 samples of one as a DataFrame of cumulative counts. Raises a SampleError if the program or perf fails, or no sample
 was taken.
 """

@@ -1,9 +1,8 @@
 """Plan runs: which events are counted together in which run, with and without multiplexing.
 
-Without (OCOE: one counter, one event) every event keeps a counter, in as many runs as that takes; with (MLPX)
-groups of events take turns on the counters within a run. :func:`make_plans` takes names of events and the number of
-counters, and gives a list of :class:`Plan`, one for each run. Raises a ValueError if an event is named twice, or
-needs more counters than there are.
+Without multiplexing (OCOE: one counter, one event) every event keeps a counter, in as many runs as that takes. With
+multiplexing (MLPX) groups of events take turns on the counters within a run. :func:`make_plans` takes names of
+events and the number of counters, and returns a list of :class:`Plan`, one for each run.
 """
 
 from collections import Counter

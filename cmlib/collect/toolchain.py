@@ -1,6 +1,6 @@
 """Find and run compilers and other tools; their failures become errors that show the command.
 
-:func:`find_compiler` gives a program's name, :func:`compile_to` writes a file, :func:`run_tool` gives a tool's
+:func:`find_compiler` returns a program's name, :func:`compile_to` writes a file, :func:`run_tool` returns a tool's
 output as text, :func:`check_interpreter` starts a Python. Raises a CmlibError if a program is missing, fails or
 takes too long.
 """

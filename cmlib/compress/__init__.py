@@ -1,6 +1,6 @@
 """Compress samples to piecewise-linear segments (Wu and Mencer, "Online Linear Regression of Sampling Data").
 
-`compress` takes arrays x and y of cumulative counts, and gives a DataFrame, a row per segment (called a line):
+`compress` takes arrays x and y of cumulative counts, and returns a DataFrame, a row per segment (called a line):
 x_start, x_end, slope, intercept, sigma, n; `reconstruct` reads y off them; `OnlineRegression` does the same one
 sample at a time. Raises a ValueError if x does not increase, lengths differ, or a tolerance is negative.
 """

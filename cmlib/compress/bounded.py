@@ -1,6 +1,6 @@
 """Fit piecewise-linear segments with an error bound: no sample is farther from its line than a given distance.
 
-:class:`BoundedRegression` takes samples (x and y, cumulative counts), and gives lines, as a DataFrame with a row
+:class:`BoundedRegression` takes samples (x and y, cumulative counts), and returns lines, as a DataFrame with a row
 for each: x_start, x_end, slope, intercept, sigma, n. All lines that pass within the bound of every sample so far
 form a tube between two convex hulls, its walls: the floor, below the samples, and the ceiling, above them. Raises a
 ValueError if a bound is not positive, or x does not grow.

@@ -1,6 +1,6 @@
 """Compress a series of samples to piecewise-linear segments, called lines, and reconstruct it from these.
 
-:func:`compress` takes cumulative counts (arrays x and y), and gives the lines, a DataFrame with a row for each:
+:func:`compress` takes cumulative counts (arrays x and y), and returns the lines, a DataFrame with a row for each:
 x_start, x_end, slope, intercept, sigma (standard deviation), n, or ``slope:EVENT`` and so on where y is a
 DataFrame. The other functions take such a frame. Raises a ValueError if x does not increase, or a value is wanted
 outside the lines.

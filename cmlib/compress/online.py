@@ -1,6 +1,6 @@
 """Online linear regression (Wu and Mencer): samples extend a line until one departs from it, which ends the line.
 
-:class:`OnlineRegression` takes samples, and gives finished lines (x_start, x_end, slope, intercept, sigma, n). x is
+:class:`OnlineRegression` takes samples, and returns finished lines (x_start, x_end, slope, intercept, sigma, n). x is
 a count that grows from sample to sample, such as the cumulative count of the event that triggers the samples; y are
 cumulative counts of one or several events at the same moments. Sums are stored relative to the line's first sample,
 as means and centered sums: the paper's plain sums (Eq. 3-8) lose precision when counts become large, so that ends

@@ -1,4 +1,8 @@
-"""Estimate the cycles that a program would save if it had no misses of a cache."""
+"""Estimate the cycles that a program would save if it had no misses of a cache.
+
+:func:`savings_without_misses` takes the counts of a program's runs, and returns one entry (dict) per cache.
+:func:`range_over_latencies` returns the savings at several latencies of memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Compute cycles and misses per instruction of each interval of a run, and the slope of cycles over misses."""
+"""Compute cycles and misses per instruction of each interval of a run, and the slope of cycles over misses.
+
+:func:`rates` takes the counts of a run, and returns a DataFrame; :func:`slope` returns the slope and its standard
+error.
+"""
 
 import numpy as np
 import pandas as pd

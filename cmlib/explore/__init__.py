@@ -1,7 +1,7 @@
 """Widgets for the ends of notebooks: controls above a figure, which is drawn anew when a control moves.
 
-:func:`ranking` and :func:`fingerprint` take results that a notebook has and give a :class:`Panel`, which Jupyter
-displays; :func:`dropdown` and :func:`slider` make the controls of a Panel of one's own. A Panel shows the message of a
+:func:`ranking` and :func:`fingerprint` take results of a notebook and return a :class:`Panel`, which Jupyter
+displays. :func:`dropdown` and :func:`slider` make the controls of a new Panel. A Panel shows the message of a
 ValueError or CmlibError in place of the figure.
 """
 

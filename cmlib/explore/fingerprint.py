@@ -1,7 +1,7 @@
 """A widget for fingerprints: the classes of a program's slices, and the rule that gave one of them its class.
 
-A slice is a short stretch of a run; its class, by a decision tree, says what limits it: P_Mem_L2 (pathological), or
-N_CPU (not). Without profiles the Panel says how to record some; input is not checked.
+A slice is a short stretch of a run. Its class, found by a decision tree, says what limits it, such as P_Mem_L2
+(pathological), or N_CPU (not). Without profiles the Panel explains how to record some; input is not checked.
 """
 
 from typing import Any

@@ -31,7 +31,18 @@ _STYLE = str(_HTML.style())
 def dropdown(label: str, options: Iterable, value: object = None) -> Dropdown:
     """Make an ipywidgets Dropdown; it begins with `value` if that is one of the options, else with the first.
 
-    `label` (str) stands before it; `options` is a list of values, or of pairs of a label and a value.
+    Parameters
+    ----------
+    label : str
+        Text before the control.
+    options : iterable
+        Values, or pairs of a label and a value.
+    value : object, optional
+        Value at the beginning.
+
+    Returns
+    -------
+    Dropdown
     """
     layout = widgets.Layout(width="auto", max_width="100%")
     control = widgets.Dropdown(description=label, options=options, layout=layout)
@@ -43,6 +54,21 @@ def slider(label: str, low: float, high: float, *, step: float = 1, value: float
     """Make an ipywidgets slider for a number: an IntSlider if `step` is an int, else a FloatSlider.
 
     Its value changes only when the handle is released.
+
+    Parameters
+    ----------
+    label : str
+        Text before the control.
+    low, high : float
+        Ends of the range.
+    step : float, default 1
+        Step between values.
+    value : float
+        Value at the beginning.
+
+    Returns
+    -------
+    IntSlider or FloatSlider
     """
     kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
     width = f"{_TRACK_AND_VALUE + _LETTER * len(label):.0f}em"
@@ -52,9 +78,14 @@ def slider(label: str, low: float, high: float, *, step: float = 1, value: float
 
 
 def offer(control: Dropdown, options: Iterable) -> None:
-    """Give a dropdown (`control`) other `options`; its value stays if it is one of them, else it becomes the first.
+    """Give a dropdown other options; its value stays if it is one of them, else it becomes the first.
 
-    Returns None.
+    Parameters
+    ----------
+    control : Dropdown
+        The dropdown, modified in place.
+    options : iterable
+        Values, or pairs of a label and a value.
     """
     before = control.value
     control.options = options

@@ -1,8 +1,9 @@
 """A widget for rankings of events by their importance for IPC: of one program, or of two programs side by side.
 
-Controls choose the program, another beside it, the number of events in the model, the bars shown, and over how many
-models (of different seeds) importances are averaged. :func:`ranking` takes results of :func:`cmlib.rank.refine` and
-gives a Panel (an ipywidgets VBox); without results it says how to record.
+Controls choose the program, another one beside it, the number of events in the model, the number of bars, and the
+number of models (with different seeds) over which importances are averaged. :func:`ranking` takes results of
+:func:`cmlib.rank.refine` and returns a Panel (an ipywidgets VBox). Without results the Panel explains how to
+record.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fingerprints of hardware bottlenecks: key events, time slices and the decision tree (Yoo et al. 2012).
 
 Runs are cut into time slices: X is a DataFrame of rates (events per cycle), a row per slice, y the classes
-(bottlenecks such as ``P_LLC``, or none). `select_key_events` gives the few events that classify best;
+(bottlenecks such as ``P_LLC``, or none). `select_key_events` returns the few events that classify best;
 `C45Classifier` is a scikit-learn classifier, and `UnknownRejector` one that may answer "unknown". Raises a
 ValueError for values that are not finite.
 """

@@ -1,7 +1,7 @@
 """C4.5 decision trees: split by gain ratio, pruned by pessimistic errors.
 
 :class:`C45Classifier` is a scikit-learn classifier: X is an array or DataFrame of numbers, a row per sample, y the
-classes; ``rules`` gives a DataFrame, a row per leaf. Raises a ValueError for values that are not finite, or a
+classes; ``rules`` returns a DataFrame, a row per leaf. Raises a ValueError for values that are not finite, or a
 parameter out of its range.
 """
 

@@ -1,6 +1,6 @@
 """Grow and prune the tree of C45Classifier, with the rules and tolerances of Weka's J48.
 
-:func:`grow` takes samples and classes (arrays), and gives the root :class:`Node`; :func:`prune` changes it in
+:func:`grow` takes samples and classes (arrays), and returns the root :class:`Node`; :func:`prune` changes it in
 place. Inputs are checked by C45Classifier, not here.
 """
 

@@ -1,8 +1,8 @@
 """Label time slices by a fitted classifier, join them to phases, and explain the classes.
 
 Slices are rows of a DataFrame X of events per cycle; a class is a bottleneck (``P_…``) or none (``N_…``); a phase
-is a stretch of slices of the same class. :func:`label_slices` and :func:`phases` give DataFrames, :func:`advice`
-gives text. Raises a ValueError for an unknown class.
+is a stretch of slices of the same class. :func:`label_slices` and :func:`phases` return DataFrames, :func:`advice`
+returns text. Raises a ValueError for an unknown class.
 """
 
 import numpy as np

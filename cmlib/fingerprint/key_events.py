@@ -1,7 +1,7 @@
 """Select key events: few events that distinguish the classes and are not correlated with each other.
 
-:func:`select_key_events` takes rates (DataFrame, a row per time slice, a column per event) and classes, and gives a
-list of names; :func:`eliminate` gives the order in which events are removed (DataFrame), by the mean of two ranks:
+:func:`select_key_events` takes rates (DataFrame, a row per time slice, a column per event) and classes, and returns a
+list of names; :func:`eliminate` returns the order in which events are removed (DataFrame), by the mean of two ranks:
 of gain ratio, and of CFS, Hall's correlation-based feature selection. Raises a ValueError for values that are not
 finite, or no slices.
 """

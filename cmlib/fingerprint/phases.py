@@ -1,7 +1,7 @@
 """Split the estimated cycles of a simulated run by their causes, and cut the run into phases by these.
 
 The estimate charges a fixed number of cycles (`weights`) for each instruction, miss and misprediction. Functions
-take Callgrind's counts, a DataFrame with a row per interval and a column per event (``sim.…``), and give a
+take Callgrind's counts, a DataFrame with a row per interval and a column per event (``sim.…``), and return a
 DataFrame. Raises a KeyError if a simulated event is missing; a row without instructions gives NaN or infinity.
 """
 

@@ -1,6 +1,6 @@
 """Cut a series into segments of constant mean.
 
-:func:`segment_starts` takes an array (n_samples, n_features), maybe with weights, and gives the numbers of the
+:func:`segment_starts` takes an array (n_samples, n_features), maybe with weights, and returns the numbers of the
 first sample of each segment, an array of int. Raises a ValueError if there is no sample, or a weight or the penalty
 is not above 0.
 """

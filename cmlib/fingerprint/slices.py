@@ -1,6 +1,6 @@
 """Cut a recorded run into time slices of equal length, with events per cycle in each.
 
-:func:`slice_rates` takes the counts of a run, a DataFrame with a row per interval (index: its end [s]), and gives a
+:func:`slice_rates` takes the counts of a run, a DataFrame with a row per interval (index: its end [s]), and returns a
 DataFrame of rates with a row per slice (index: its end [s]). Raises a ValueError if no slice is left, no cycles
 were counted, or a slice is no multiple of the intervals.
 """

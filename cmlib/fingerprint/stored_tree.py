@@ -1,6 +1,6 @@
 """Store a fitted C4.5 tree as plain numbers and names, and restore it.
 
-:func:`tree_to_json` gives a dict that JSON can hold, and :func:`tree_from_json` makes the classifier from it.
+:func:`tree_to_json` returns a dict that JSON can hold, and :func:`tree_from_json` makes the classifier from it.
 """
 
 import numpy as np

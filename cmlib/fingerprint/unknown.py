@@ -1,7 +1,7 @@
 """Classify slices, and answer "unknown" for those that are far from all training data.
 
 :class:`UnknownRejector` is a scikit-learn classifier around another one: X has events per cycle, a row per time
-slice; ``predict`` gives an array of classes or "unknown". Raises a ValueError for rates below 0, or training slices
+slice; ``predict`` returns an array of classes or "unknown". Raises a ValueError for rates below 0, or training slices
 of one group alone.
 """
 

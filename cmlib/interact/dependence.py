@@ -1,6 +1,6 @@
 """Compute partial dependence: a model's mean prediction with one or two events held at chosen values.
 
-:func:`partial_dependence` takes a fitted model, its rows X and points, and gives an array, one value per point.
+:func:`partial_dependence` takes a fitted model, its rows X and points, and returns an array, one value per point.
 Raises a ValueError if an event held is no column of X.
 """
 

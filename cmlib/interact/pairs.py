@@ -1,6 +1,6 @@
 """Measure the interaction of pairs of events in a model of IPC (instructions per cycle), by three published measures.
 
-:func:`rank_pairs` takes rates, IPC and events, and gives a DataFrame, a row per pair, the strongest first. Raises a
+:func:`rank_pairs` takes rates, IPC and events, and returns a DataFrame, a row per pair, the strongest first. Raises a
 ValueError if an event is no column of the model, or there is nothing to pair.
 """
 

@@ -1,7 +1,7 @@
 """Merge runs of one program that counted different events into one matrix, with the IPC of each row.
 
-IPC is instructions per cycle. `align_runs` and `stack_runs` take a list of DataFrames of counts, one a run (a row
-per interval, a column per event), and give X (DataFrame) and ipc (Series). Raises a ValueError if a run lacks
+IPC is instructions per cycle. `align_runs` and `stack_runs` take a list of DataFrames of counts, one per run (a row
+per interval, a column per event). They return X (DataFrame) and ipc (Series). Raises a ValueError if a run lacks
 instructions or cycles, has gaps, or (to be aligned) did not do the same work.
 """
 

@@ -1,10 +1,10 @@
 """Merge runs that counted different events into one matrix with its IPC: stacked, or aligned by progress.
 
-Progress is the share of a run's instructions that are retired; IPC is instructions per cycle. :func:`stack_runs`
-and :func:`align_runs` take the counts of each run, DataFrames, and give X (DataFrame, a row per interval or a step
-of progress, a column per event) and ipc (Series): X has counts if stacked, rates per cycle if aligned, unless `per`
-says otherwise. Intervals without instructions or cycles are dropped. Raises an UnfitRecordingError (a ValueError)
-if a run lacks instructions or cycles, has gaps, or (to be aligned) did not do the same work.
+:func:`stack_runs` and :func:`align_runs` take the counts of each run, DataFrames, and return X (DataFrame with a
+column per event) and ipc (Series; instructions per cycle). Stacked, X has the counts of all intervals. Aligned, X
+has rates per cycle in steps of progress, the share of a run's instructions that are retired; `per` chooses other
+rates. Intervals without instructions or cycles are dropped. Raises an UnfitRecordingError (a ValueError) if a run
+lacks instructions or cycles, has gaps, or (to be aligned) did not do the same work.
 """
 
 from collections.abc import Collection, Sequence

@@ -223,9 +223,19 @@ def points(
 
 @styled
 def run_times(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
-    """Run times of programs in the order of their runs, one point per run, one color per program: (Figure, Axes).
+    """Draw run times of programs in the order of their runs, one point per run, one color per program.
 
-    `frame` has a row per run, with the columns "program" and "seconds"; `ylabel` is the text at the vertical axis.
+    Parameters
+    ----------
+    frame : DataFrame
+        A row per run, with the columns "program" and "seconds".
+    ylabel : str
+        Text at the vertical axis.
+
+    Returns
+    -------
+    figure : Figure
+    axes : Axes
     """
     figure, ax = single(2.9)
     programs = list(dict.fromkeys(frame["program"]))

@@ -1,4 +1,4 @@
-"""Diagrams of a method: boxes from left to right, and arrows between them (:func:`flow`).
+"""Draw diagrams of a method: boxes from left to right, and arrows between them (:func:`flow`).
 
 Raises a KeyError for an arrow of an unknown step.
 """

@@ -1,4 +1,4 @@
-"""The look of all figures: their size [inches], style and colors, and empty figures to draw in."""
+"""Set the look of all figures: their size [inches], style and colors, and empty figures to draw in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,17 @@ _STYLE = matplotlib.rc_params_from_file(f"{__file__[:-3]}.mplstyle", use_default
 
 
 def styled(draw: Callable) -> Callable:
-    """Decorate `draw`, a function that returns (Figure, axes), so that it draws in the style of this package."""
+    """Decorate a function that returns (Figure, axes), so that it draws in the style of this package.
+
+    Parameters
+    ----------
+    draw : callable
+        The function.
+
+    Returns
+    -------
+    callable
+    """
 
     @functools.wraps(draw)
     def in_style(*args, **kwargs):
@@ -93,9 +103,18 @@ def single(height: float) -> tuple[Figure, Axes]:
 
 
 def bars_across(ax: Axes, values: Sequence[float], labels: Sequence[str], colours: Sequence) -> None:
-    """Draw on `ax` a horizontal bar for each of `values`, the first at the top, named by `labels`.
+    """Draw a horizontal bar for each of `values`, the first at the top.
 
-    `colours` is one color, or one for each bar. Returns None.
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    values : sequence of float
+        Lengths of the bars.
+    labels : sequence of str
+        Names of the bars.
+    colours : color or sequence of colors
+        One color, or one for each bar.
     """
     ax.barh(range(len(values)), values, color=colours, height=0.7)
     ax.set_yticks(range(len(values)), labels)
@@ -105,12 +124,30 @@ def bars_across(ax: Axes, values: Sequence[float], labels: Sequence[str], colour
 
 
 def legend_right(ax: Axes, **options: Any) -> None:
-    """Put the legend of `ax` to the right of it; `options` are those of ``Axes.legend`` but its place. Returns None."""
+    """Put the legend of `ax` to the right of it.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes with labeled lines or bars.
+    **options
+        Options of ``Axes.legend``, except its place.
+    """
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), **options)
 
 
 def legend_below(figure: Figure, ax: Axes, n_columns: int) -> None:
-    """Put the legend of `ax` below its figure, in `n_columns` columns. Returns None."""
+    """Put the legend of `ax` below its figure.
+
+    Parameters
+    ----------
+    figure : Figure
+        Figure that contains `ax`.
+    ax : Axes
+        Axes with labeled lines or bars.
+    n_columns : int
+        Number of columns.
+    """
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=n_columns)
 
 

@@ -1,6 +1,6 @@
 """Gradient-boosted regression trees that predict IPC (instructions per cycle) from event rates, fitted by LightGBM.
 
-:func:`regressor` gives an unfitted model with `fit(X, y)` and `predict(X)`, where X is a DataFrame, a column per
+:func:`regressor` returns an unfitted model with `fit(X, y)` and `predict(X)`, where X is a DataFrame, a column per
 event, and y a Series; :func:`predict_held_out` predicts each fold by a model of the others, an array. Raises a
 ValueError if both a model and settings are given.
 """

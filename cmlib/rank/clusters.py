@@ -1,6 +1,6 @@
 """Cluster events whose rates are correlated, and estimate what each cluster adds to cycles per instruction.
 
-:func:`cluster_events` takes a DataFrame of counts per instruction (or another event), and gives a Series from event
+:func:`cluster_events` takes a DataFrame of counts per instruction (or another event), and returns a Series from event
 to the number of its cluster; :class:`ClusterRegression` is a scikit-learn regressor whose contributions are added
 up by cluster. No event may be constant, which is not checked.
 """

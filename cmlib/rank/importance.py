@@ -1,6 +1,6 @@
 """Compute the importance of each event in a boosted model of IPC, by Friedman's formula or CounterMiner's as printed.
 
-:func:`influence` takes a fitted model, and gives a Series by event [%]. Raises a ValueError if the formula is
+:func:`influence` takes a fitted model, and returns a Series by event [%]. Raises a ValueError if the formula is
 unknown, or can't read the model's trees.
 """
 

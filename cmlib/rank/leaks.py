@@ -1,9 +1,9 @@
 """Find target leakage: events that contain what a model is to explain, as instructions or cycles contain IPC.
 
-IPC is instructions per cycle. :func:`is_named_leak` knows such events by name; :func:`find_ticking` finds those
-that happen at a constant rate in time by their counts, :func:`find_proportional` those that happen at a constant rate
-per instruction. :func:`require_ipc` raises an UnfitRecordingError if a run
-lacks instructions or cycles.
+IPC is instructions per cycle. :func:`is_named_leak` knows such events by name. :func:`find_ticking` finds events
+that happen at a constant rate in time, :func:`find_proportional` events that happen at a constant rate per
+instruction, both by their counts. :func:`require_ipc` raises an UnfitRecordingError if a run lacks instructions or
+cycles.
 """
 
 import re

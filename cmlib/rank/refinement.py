@@ -1,7 +1,7 @@
 """Event importance refinement: fit a model of IPC, drop the events that matter least in it, and fit again.
 
 :func:`refine` takes X (DataFrame of rates, a column per event) and y (Series of IPC, instructions per cycle), and
-gives a :class:`Refinement`: errors at each number of events, the model that was kept, and the importances of its
+returns a :class:`Refinement`: errors at each number of events, the model that was kept, and the importances of its
 events. Raises a ValueError if X holds an event that contains IPC (target leakage), a gap, or fewer than 20 rows.
 """
 

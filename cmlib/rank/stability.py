@@ -1,8 +1,8 @@
 """Measure how much a ranking of events changes with the model's seed and with the rows that it was trained on.
 
 :func:`draw_importances` takes X (DataFrame of events per cycle, or per another event) and y (Series of IPC,
-instructions per cycle), and gives importances [%], a row per model, a column per event; :func:`importance_spread`
-summarizes them by event, :func:`rank_agreement` compares those of two rankings; all give DataFrames. Raises an
+instructions per cycle), and returns importances [%], a row per model, a column per event; :func:`importance_spread`
+summarizes them by event, :func:`rank_agreement` compares those of two rankings; all return DataFrames. Raises an
 UnfitRecordingError if two rankings have fewer than three events in common.
 """
 

@@ -1,10 +1,12 @@
 """Top-down analysis: shares of the pipeline's slots by category, exact or bounded, from counts of hardware events.
 
-A slot is a place for one operation that the processor can begin in a cycle. Level 1 divides all slots into retired
-(used), and lost to front end, back end and bad speculation. `summarize` takes counts of a program's runs
-(DataFrames), and gives a dict that says what limits it; `totals` and `bounds` give the rates and the bounds behind
-it; `account` gives exact shares where all events of a table were counted. What is not known is None or has wide
-bounds; `account` raises a ValueError if the slots were not counted.
+A slot is a place for one operation that the processor can begin in a cycle. Level 1 divides all slots into four
+categories: retired (used), or lost to the front end, the back end or bad speculation.
+
+`summarize` takes the counts of a program's runs (DataFrames), and returns a dict that says what limits the program.
+`totals` returns the rates of events behind it, `bounds` the bounds of each category. `account` returns exact shares
+where all events of a table were counted; it raises a ValueError if the slots were not counted. What is not known is
+None or has wide bounds.
 """
 
 import lazy_loader

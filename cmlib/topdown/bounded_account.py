@@ -1,11 +1,12 @@
-"""Lower and upper bounds of the share of slots in each top-down category, from whatever events were counted.
+"""Bound the share of slots in each top-down category, from whatever events were counted.
 
-A slot is a place for one operation that the processor can begin in a cycle; the top-down method divides all slots
-into categories: level 1 is retired, front end, back end and bad speculation, level 2 their parts. An account is
-these shares. :func:`bounds` takes the totals of events (DataFrame), and gives a :class:`Bounds`. An event that
-counts cycles or slots is itself a share of them. One that counts misses, page walks or mispredictions costs between
-0 cycles (hidden by other work) and its latency on the processor. Nothing is refused: counts that contradict each
-other are told in its `contradiction`.
+A slot is a place for one operation that the processor can begin in a cycle. Level 1 divides all slots into retired,
+front end, back end and bad speculation; level 2 has their parts.
+
+:func:`bounds` takes the totals of events (DataFrame), and returns :class:`Bounds`. An event that counts cycles or
+slots is itself a share of them. An event that counts misses, page walks or mispredictions costs between 0 cycles
+(hidden by other work) and its latency on the processor. No input is refused: the attribute `contradiction` shows
+how far counts contradict each other.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Read tables of top-down categories (a file for each microarchitecture) and evaluate their formulas of events.
+"""Read tables of top-down categories (a file for each microarchitecture), and evaluate their formulas of events.
 
-:func:`read_table` takes a microarchitecture's name, and gives a :class:`TopdownTable`; :func:`evaluate` takes a
-formula (text) and the values of its events, and gives a number or an array. A category is a kind of use or loss of
-the pipeline's slots (places for one operation that the processor can begin in a cycle); level 1 has those that
-divide all slots, and each may have parts, which are the next level. The files' format is described in
-`data/topdown/README.md`. Raises a ValueError for an unknown table, FormulaError for what is no formula.
+:func:`read_table` takes a microarchitecture's name, and returns a :class:`TopdownTable`. :func:`evaluate` takes a
+formula (text) and the values of its events, and returns a number or an array. A category is a kind of use or loss
+of the pipeline's slots (places for one operation that the processor can begin in a cycle). The categories of level
+1 divide all slots; their parts are level 2, and so on. `data/topdown/README.md` describes the format of the files;
+a new table is a file there. Raises a ValueError for an unknown table, and a FormulaError for a malformed formula.
 """
 
 from __future__ import annotations

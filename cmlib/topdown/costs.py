@@ -1,8 +1,8 @@
 """Read what events cost on each processor [cycles], such as a cache miss.
 
-:func:`read_costs` takes a processor's name, and gives :class:`Costs`: width, latencies, and kinds of events, by
-which it tells the most cycles that an event costs. The files are described in `data/topdown/README.md`, "Costs".
-An unknown processor has the widest ranges.
+:func:`read_costs` takes a processor's name, and returns :class:`Costs`: its width, its latencies, and the kinds of
+events, from which follow the most cycles that an event costs. `data/topdown/README.md` describes the files
+("Costs"). An unknown processor has the widest ranges.
 """
 
 from __future__ import annotations

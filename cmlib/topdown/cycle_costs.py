@@ -1,8 +1,9 @@
-"""Split the cycles of a program into useful work, what has a known cost, and the rest.
+"""Split the cycles of a program into useful work, events with a known cost, and the rest.
 
 :func:`split_cycles` multiplies counts by costs: mispredicted branches by the restart penalty of the core, misses by
-latencies. It returns a list of :class:`CycleShare`, which add up to all cycles. Each is a range over plausible costs,
-not a confidence interval. The ranges are consistent: none exceeds what the lower ends of the others leave.
+latencies. It returns a list of :class:`CycleShare`, which add up to all cycles. Each share is a range over
+plausible costs, not a confidence interval. The ranges are consistent: none exceeds what the lower ends of the
+others leave.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Write the command of perf that would decide what limits a program.
+"""Write the perf command that would decide what limits a program.
 
 :func:`command_to_decide` names events, or a metric group from which perf computes level 1 of the top-down account.
 :func:`command_to_separate` is the short form for whole runs.

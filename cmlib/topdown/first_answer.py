@@ -1,8 +1,8 @@
 """Decide what to say first of a program, and what to try first.
 
-The order is that of an experienced engineer: does the program compute at all, what has a known cost, and what is not
-separated by the counts, with the command that separates it. :func:`find_first_answer` returns a :class:`FirstAnswer`,
-from which the terminal, the page and `answers.json` are rendered.
+The order is that of an experienced engineer. First, does the program compute at all? Then, which events have a
+known cost? Then, what do the counts not separate, and which command separates it? :func:`find_first_answer` returns
+a :class:`FirstAnswer`, from which the terminal, the page and `answers.json` are rendered.
 """
 
 from dataclasses import dataclass

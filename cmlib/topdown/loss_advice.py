@@ -1,7 +1,7 @@
 """Advise on the largest losses of slots.
 
-:func:`advise_on_losses` takes the bounds of the account and the verdict, and returns entries of advice.
-:func:`read_advice` returns the texts by category.
+:func:`advise_on_losses` takes the bounds of the categories and the verdict, and returns a list of entries (dicts).
+:func:`read_advice` returns the texts by category; they are in the top-down tables and in ``runtimes.yaml``.
 """
 
 from cmlib.templates import template

@@ -1,11 +1,13 @@
-"""Compute the totals of a recording's events, its levels, and phases by these.
+"""Compute the totals of a recording's events, the levels of a run, and its phases.
 
 A level is a quantity that describes how a run went: its speed, clock, processors used, and rates per second. A
-phase is a stretch of the run in which they are constant. :func:`levels` and :func:`phases` take the counts of a
-run, a DataFrame with a row per interval (index: its end [s]) and a column per event, and give a dict, and a
-DataFrame with a row per phase; what was not counted is left out. :func:`miss_ratios` gives how much of what can
-miss did, in percent, and :func:`levels_of_runs` all of these. :func:`totals` takes counts and running shares of
-several runs, and gives a DataFrame by event; raises a KeyError if cycles are missing.
+phase is a stretch of the run in which the levels are constant.
+
+:func:`totals` takes the counts and running shares of several runs, and returns a DataFrame by event. :func:`levels`
+takes the counts of a run, a DataFrame with a row per interval (index: its end [s]) and a column per event, and
+returns a dict. :func:`phases` takes the same and returns a DataFrame with a row per phase. :func:`miss_ratios`
+returns the share of accesses that missed [%]. :func:`levels_of_runs` returns medians over several runs. What was
+not counted is left out.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Recognise the language runtime in a recorded command line, and give advice for it (a JVM's is not that for C).
+"""Recognize the language runtime in a recorded command line, and return advice for it.
 
-:func:`runtime_of` takes a command line (str), and gives a runtime's name; :func:`advice_for` takes that name, and
-gives a dict. Programs, patterns and advice are in ``runtimes.yaml``, which describes its keys; a new runtime is an
-entry there. An unknown program has the name "" and no advice.
+:func:`runtime_of` takes a command line (str), and returns a runtime's name; :func:`advice_for` takes that name, and
+returns a dict. Programs, patterns and advice are in ``runtimes.yaml``, which describes its keys; a new runtime is
+an entry there. An unknown program has the name "" and no advice.
 """
 
 import re

@@ -1,8 +1,9 @@
 """Compute the share of the pipeline's slots in each category of a top-down table from counted events.
 
-:func:`account` takes rates of events (DataFrame, a row per step) and a table, and gives an :class:`Account`. A slot
-is a place for one operation that the processor can begin in a cycle; categories are kinds of their use or loss.
-Raises a ValueError if not even the number of slots was counted; categories whose events were not are left out.
+:func:`account` takes rates of events (DataFrame, a row per step) and a table, and returns an :class:`Account`. A
+slot is a place for one operation that the processor can begin in a cycle; categories are kinds of its use or loss.
+Categories whose events were not counted are left out. Raises a ValueError if not even the number of slots was
+counted.
 """
 
 from __future__ import annotations

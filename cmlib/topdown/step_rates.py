@@ -1,7 +1,7 @@
 """Average events per cycle over runs of one program, step by step of its progress.
 
 A step is an equal share of a run's instructions. :func:`merge_steps` takes a DataFrame of counts for each run, a
-row per step, a column per event, and gives a DataFrame of rates per cycle, and IPC (instructions per cycle,
+row per step, a column per event, and returns a DataFrame of rates per cycle, and IPC (instructions per cycle,
 Series). Raises a ValueError if runs have different numbers of steps.
 """
 

@@ -1,8 +1,8 @@
 """Summarize a program: whether it computes, what has a known cost, where its slots went, and what to try first.
 
 :func:`build_summary` takes the counts of a program's runs and returns a :class:`Summary`, from which the text of
-``cmlib summarize``, the page and `answers.json` are rendered; :func:`summarize` returns it as a dict. There must be at
-least one run, which is not checked.
+``cmlib summarize``, the page and `answers.json` are rendered. :func:`summarize` returns it as a dict. There must be
+at least one run; that is not checked. Each part of a summary has a module of its own in this package.
 """
 
 from collections.abc import Mapping, Sequence

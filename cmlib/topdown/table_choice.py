@@ -1,9 +1,9 @@
 """Choose the top-down table whose formulas can be computed from the events of a recording.
 
-:func:`choose_table` takes names of events, and gives a TopdownTable (categories of slots with formulas of events),
-or None if nothing fits; :func:`fitting_tables` gives a list of several equal ones, empty if there is none. Level 1
-are the categories that all slots (places for one operation in a cycle) are divided into: retired, front end, back
-end, bad speculation. Unknown events and machines are passed over.
+:func:`choose_table` takes names of events, and returns a TopdownTable (categories of slots with formulas of
+events), or None if nothing fits. :func:`fitting_tables` returns a list of all tables that fit equally well, empty
+if there is none. The categories of level 1 divide all slots (places for one operation in a cycle): retired, front
+end, back end, bad speculation. Unknown events and machines are ignored.
 """
 
 from __future__ import annotations

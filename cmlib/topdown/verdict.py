@@ -1,9 +1,8 @@
-"""Find the category of lost slots that limits a program, from bounds of each, and how certain that is.
+"""Find the category of lost slots that limits a program, from the bounds of each, and how certain that is.
 
-:func:`find_bottleneck` takes the bounds of the slots' shares, and gives a :class:`Bottleneck`: certainty
-("counted", "decided", "likely", "open", "little lost"), limits (categories), and events that would decide it. Slots
-are places for one operation in a cycle; they are lost by front end, back end or bad speculation. Nothing is
-refused.
+:func:`find_bottleneck` takes the bounds of the slots' shares, and returns a :class:`Bottleneck`: the certainty
+("counted", "decided", "likely", "open" or "little lost"), the limiting categories, and the events that would decide
+it. Slots are places for one operation in a cycle; they are lost to the front end, the back end or bad speculation.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Rank a program's parameters by their importance for its run time, directly or through events (CounterMiner, §V-D).
 
 :func:`rank_directly`, :func:`important_events` and :func:`rank_through_events` take :class:`Runs` (DataFrames of
-parameters and of rates of events, a row per run, and run times [s]), and give importances [%], a Series by parameter or
-event, or a DataFrame by pair. Inputs are not checked.
+parameters and of rates of events, a row per run, and run times [s]), and return importances [%], a Series by
+parameter or event, or a DataFrame by pair. Inputs are not checked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Examine the machine that counts: its processor, how many of its counters count correctly, and who may use them.
 
-`examine` gives an Examination with findings, `describe` a dict of the machine for metadata, `census` a Census with
+`examine` returns an Examination with findings, `describe` a dict of the machine for metadata, `census` a Census with
 the number of good counters, `known_events` the table of the events that can be counted (DataFrame); `counters_lock`
 keeps others from counting. CountersBusy, a CmlibError, if another process counts.
 """

@@ -1,8 +1,8 @@
 """Find how many hardware counters this machine offers, and how many of them count correctly.
 
-The same event is counted several times at once: right counters agree. :func:`census` does so and gives a
-:class:`Census`; one without counters says why in its `complaint`, and raises a CmlibError only if asked to, by
-:meth:`Census.checked`. :func:`supported` tells which events can be counted at all.
+The same event is counted several times at once: correct counters agree. :func:`census` does so and returns a
+:class:`Census`. Without counters, its `complaint` has the reason, and only :meth:`Census.checked` raises a
+CmlibError. :func:`supported` lists the events that can be counted at all.
 """
 
 import math

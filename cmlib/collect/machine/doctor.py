@@ -1,6 +1,6 @@
 """Examine whether and how well this machine can count: a list of findings, each with its numbers and what to do.
 
-:func:`examine` asks the host and gives an :class:`Examination`, which `cmlib doctor` prints. What is wrong with the
+:func:`examine` asks the host and returns an :class:`Examination`, which `cmlib doctor` prints. What is wrong with the
 machine is a finding, not an error.
 """
 

@@ -1,7 +1,7 @@
 """Find which events can be counted on this machine, by name: perf's, those of data/events, and those given as codes.
 
-:func:`known_events` takes a machine's description (dict), and gives the table of its processor's events (DataFrame:
-code, umask and more); :func:`countable` reads a user's list of events (text), and gives a list of
+:func:`known_events` takes a machine's description (dict), and returns the table of its processor's events (DataFrame:
+code, umask and more); :func:`countable` reads a user's list of events (text), and returns a list of
 :class:`Countable` objects with the numbers that the kernel takes. Raises a CmlibError for an unknown event.
 """
 

@@ -1,8 +1,8 @@
-"""Lock this host's counters, as two recordings at the same time would spoil each other's counts.
+"""Lock this host's counters, because two recordings at the same time would spoil each other's counts.
 
-:func:`counters_lock` is a context manager for all that counts hardware events, which yields the lock's descriptor;
-the lock is on a file that all users share. Raises CountersBusy if another process holds it, unless this one is to
-wait; another CmlibError if the file can't be opened.
+:func:`counters_lock` is a context manager for everything that counts hardware events. The lock is on a file that
+all users share; its descriptor is yielded. Raises CountersBusy if another process holds the lock, unless the caller
+waits for it, and another CmlibError if the file can't be opened.
 """
 
 import contextlib

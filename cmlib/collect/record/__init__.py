@@ -1,9 +1,10 @@
 """Record programs: run them under perf, as a plan of events says, and store what was counted.
 
-`record_program` records all sets of runs of a program, `record_attached` what runs already; both write into the
-folder of recordings and give the metadata files (paths) of the new runs. A run is one execution; a set is a named
-plan of events, and a pass the runs that count all events of it once. Raises a RecordError if the program or perf
-fails, or what is there was recorded otherwise; CountersBusy if another process counts.
+`record_program` records all sets of runs of a program; `record_attached` records what runs already. Both write into
+the folder of recordings and return the metadata files (paths) of the new runs. A run is one execution; a set is a
+named plan of events; a pass is the runs that count all events of a set once. Both raise a RecordError if the
+program or perf fails, or if the runs that are there were recorded otherwise, and CountersBusy if another process
+counts.
 """
 
 from cmlib.collect.record.attached import record_attached

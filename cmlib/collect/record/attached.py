@@ -1,8 +1,8 @@
 """Record what runs already: processes, a cgroup (group of processes that the kernel manages together), or the system.
 
-:func:`processes`, :func:`cgroup` and :func:`system` name what to count; :func:`record_attached` counts it for some
-seconds, stores one run, and gives the path of its metadata. Raises a RecordError if perf refuses, or nothing was
-counted; CountersBusy if another process counts.
+:func:`processes`, :func:`cgroup` and :func:`system` choose what to count. :func:`record_attached` counts it for
+some seconds, stores one run, and returns the path of its metadata. Raises a RecordError if perf refuses, or nothing
+was counted, and CountersBusy if another process counts.
 """
 
 from __future__ import annotations

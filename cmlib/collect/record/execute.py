@@ -1,9 +1,8 @@
 """Run programs, under perf or alone, and end every process that they started.
 
-:func:`execute` runs a program once under ``perf stat`` and gives a :class:`PerfOutcome`, whatever the exit codes;
-:func:`check_outcome` raises a RecordError if they say that it failed. :func:`run_timed` runs a command alone and
-gives its times, or a CmlibError. Errors show the command and the end of its standard error. RecordError, too, if perf
-or the program is missing.
+:func:`execute` runs a program once under ``perf stat`` and returns a :class:`PerfOutcome`, whatever the exit codes.
+:func:`check_outcome` raises a RecordError if they show that it failed. :func:`run_timed` runs a command alone and
+returns its times. Errors contain the command and the end of its standard error.
 """
 
 import contextlib

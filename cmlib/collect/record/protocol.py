@@ -1,10 +1,8 @@
 """Record the sets of runs that a user asks for: which events are counted, in which plans, in how many passes.
 
-A set is a named plan of events; it is divided into parts, one run each, of as many events as fit; a pass counts all
+A set is a named plan of events. It is divided into parts, one run each, of as many events as fit; a pass counts all
 parts once. The probe is a set of few runs that only finds out which events count at all. :func:`record_program`
-takes a name, a command and a :class:`Request`, and gives a dict from set to the new metadata files (paths). Raises
-a RecordError if the program or perf fails, or what is there was recorded otherwise; CountersBusy if another process
-counts.
+takes a name, a command and a :class:`Request`, and returns a dict from set to the new metadata files (paths).
 """
 
 from __future__ import annotations

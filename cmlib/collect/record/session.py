@@ -1,10 +1,9 @@
-"""Record the runs of plans that are not there yet; a run that was not counted as planned is repeated.
+"""Record the runs of plans that are not there yet, and repeat a run that was not counted as planned.
 
-A Plan (:mod:`cmlib.collect.schedule`) has the events of one run; a part is the plan's number in its set, a pass the
-number of the repetition. :func:`record` takes a command and Plans, and gives the metadata files (paths) of the new
-runs. In an OCOE run (one counter, one event) every event must have been counted all the time. Raises a RecordError
-if the program or perf fails, a run was not counted as planned three times, or what is there was recorded otherwise;
-CountersBusy if another process counts.
+A Plan (:mod:`cmlib.collect.schedule`) has the events of one run. A part is the plan's number in its set, a pass is
+the number of the repetition. :func:`record` takes a command and Plans, and returns the metadata files (paths) of
+the new runs. In an OCOE run (one counter, one event) every event must have been counted all the time; a run that is
+not is repeated up to three times.
 """
 
 import errno

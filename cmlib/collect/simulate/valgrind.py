@@ -1,9 +1,9 @@
-"""Run a command under Valgrind's Callgrind, with chosen caches, and read what it says when it fails.
+"""Run a command under Valgrind's Callgrind, with chosen caches, and explain why it failed.
 
-:func:`simulate` takes a command and options, and gives a :class:`Simulation` with Callgrind's output;
-:func:`cache_options` makes the options. Caches are I1, D1 (first level), L2, and LL (last level); a shape is text
+:func:`simulate` takes a command and options, and returns a :class:`Simulation` with Callgrind's output.
+:func:`cache_options` makes the options. Caches are I1, D1 (first level), L2, and LL (last level). A shape is text
 ``SIZE,WAYS,LINE`` such as ``32K,8,64`` (bytes), or a tuple of these numbers. Raises a CmlibError for a shape that
-can't be simulated; RecordError if Valgrind or the program fails; TooLongError after a limit of time.
+can't be simulated, a RecordError if Valgrind or the program fails, and a TooLongError after a limit of time.
 """
 
 import errno
