@@ -413,10 +413,32 @@ def describe_recognised(recognised: Recognised) -> str:
     str
         One to two sentences; empty if there were only perf's own names.
     """
-    from cmlib.templates import template  # takes a while to load
+    sentences = []
+    if recognised.named and recognised.tables:
+        sentences.append(
+            "The machine of the recordings is not known. "
+            f"{recognised.matched} of {recognised.named} event names are those of the event table "
+            f"`{recognised.tables[0]}`{_describe_ties(recognised.tables)}."
+        )
+    elif recognised.named:
+        names = "their one event name" if recognised.named == 1 else f"their {recognised.named} event names"
+        sentences.append(
+            f"The machine of the recordings is not known, and no event table has {names}: what they count is not known."
+        )
+    if recognised.outside:
+        sentences.append(f"Events of {', '.join(recognised.outside)} are counted outside the cores.")
+    return " ".join(sentences)
 
-    sentences = template("cmlib.io.events", "recognised.j2")
-    return " ".join(sentences.render(recognised._asdict(), commonest=_FIRST).split())
+
+def _describe_ties(tables: tuple[str, ...]) -> str:
+    """Say which other tables have as many of the names, and whether the first one is used."""
+    others = tables[1:]
+    if not others:
+        return ": it says what they count"
+    names = " and ".join(others) if len(others) < 3 else f"{len(others)} others"
+    is_used = tables[0] in _FIRST
+    conclusion = "it says what they count" if is_used else "which processor it was is not known"
+    return f", as many as of {names}: {conclusion}"
 
 
 def _unit(name):
