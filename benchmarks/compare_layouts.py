@@ -162,7 +162,7 @@ def judge(file, smallest, folder):
     """Count the verdicts, by times alone and by times and code."""
     folder.mkdir(parents=True, exist_ok=True)
     # each program is simulated once, not once a comparison
-    machine_code._executed = functools.cache(machine_code._executed)
+    machine_code._list_executed = functools.cache(machine_code._list_executed)
     verdicts, ratios = collections.defaultdict(collections.Counter), collections.defaultdict(list)
     counted = collections.defaultdict(list)  # instructions, as multiples
     for (program, seed, work), row in read_rows(file).items():

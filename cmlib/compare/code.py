@@ -1,8 +1,8 @@
-"""Compare the machine code of two commands: did the code that ran change, or only its addresses?
+"""Compare the machine code of two commands, and find out whether the code that ran changed, or only its addresses.
 
-:func:`compare_code` takes two :class:`cmlib.compare.versions.Version` (commands to run), and gives a
-:class:`CodeComparison`: same (True, False, or None if that can't be told), the functions that ran and differ
-(names), and the ratio of instructions. A CmlibError on the way is not raised, but told in its `reason`.
+:func:`compare_code` takes two :class:`cmlib.compare.versions.Version` (commands to run), and returns a
+:class:`CodeComparison`: whether the code is the same, the names of the functions that ran and differ, and the ratio of
+instructions. It does not raise a CmlibError, but stores its message as the `reason`.
 """
 
 import filecmp
@@ -23,7 +23,7 @@ from cmlib.terminal import say
 
 _MAPPED = re.compile(r"PERF_RECORD_MMAP2? .{,300}: r-xp (/.+)$", re.MULTILINE)
 _LONGEST_S = 600  # limit of a run under Callgrind
-# Callgrind without caches and branches, its functions by the linker's names.
+# Callgrind without caches and branches; functions have the linker's names.
 _EXECUTED = ["--cache-sim=no", "--branch-sim=no", "--demangle=no", *EACH_INSTRUCTION]
 _MOST_NAMED = 20  # functions that are named, at most
 
@@ -36,14 +36,14 @@ class CodeComparison:
     ----------
     same : bool or None
         False if a function that ran differs in more than addresses or refers to data that differ, or if data differ
-        that no function refers to; None if that can't be told.
+        to which no function refers; None if the code can't be compared.
     reason : str
-        Why it can't be told, or what differs beside functions.
+        Why the code can't be compared, or the data that differ.
     functions : tuple of str
-        Functions that ran and differ, 20 at most; none where `reason` names data.
+        At most 20 functions that ran and differ; empty if `reason` names data.
     instructions : float or None
-        Instructions that the new version executes under Valgrind, as a multiple of the old one's; None if these were
-        not counted.
+        Instructions that the new version executes under Valgrind, as a multiple of the old one's; None if they were not
+        counted.
     """
 
     same: bool | None
@@ -53,54 +53,77 @@ class CodeComparison:
 
 
 def compare_code(old, new, notify=say):
-    """Compare what two commands execute, by the files that they load and the functions in these: a CodeComparison.
+    """Compare the code that two commands execute, by the functions in the files that they load.
 
-    `old` and `new` are Versions (commands to run). Each is run once, to see which files it maps. Where functions
-    differ, each is run once more under Callgrind, to see which of them were executed. Where a command fails or the
-    code can't be compared no CmlibError is raised: `same` is None and `reason` says why; an InputError only for a
-    command that a shell could not split into words. `notify`, a callable, gets a sentence before the second run.
+    Each command is run once to find the files that it maps. If functions differ, it is run once more under Callgrind to
+    find out which of them are executed.
+
+    Parameters
+    ----------
+    old, new : Version
+        Commands to run.
+    notify : callable
+        Called with a sentence (str) before the second run.
+
+    Returns
+    -------
+    CodeComparison
+        If a command fails or the code can't be compared, `same` is None and `reason` says why.
+
+    Raises
+    ------
+    InputError
+        If a command can't be split into words as a shell does.
     """
     try:
-        return _compared(old, new, notify)
+        return _compare_mapped_files(old, new, notify)
     except InputError:
         raise
     except CmlibError as error:
         return CodeComparison(None, str(error).partition("\n")[0])
 
 
-def _compared(old, new, notify):
-    """As :func:`compare_code`, but raises CmlibError where the code can't be compared."""
-    files = [_mapped_files(version) for version in (old, new)]
-    _check_arguments(old, new, {path for mapped in files for path in mapped})
-    pairs = _paired(*files)
-    unlike = {}
-    for pair in pairs:
-        functions, objects = find_differences(*map(read_code, pair))
+def _compare_mapped_files(old, new, notify):
+    """Compare the code of the files that two commands map; CmlibError if it can't be compared."""
+    old_files, new_files = _list_mapped_files(old), _list_mapped_files(new)
+    _check_arguments(old, new, {*old_files, *new_files})
+    differing = set()  # pairs of a file's path (str) and the name of a function in it
+    for old_file, new_file in _pair_files(old_files, new_files):
+        functions, objects = find_differences(read_code(old_file), read_code(new_file))
         if objects:
-            return CodeComparison(False, f"data differ in {pair[1]}: {_listed(objects)}")
-        unlike |= {(str(path), name): name for path in pair for name in functions}
-    if not unlike:
+            return CodeComparison(False, f"data differ in {new_file}: {_list_names(objects)}")
+        differing |= {(str(file), name) for file in (old_file, new_file) for name in functions}
+    if not differing:
         return CodeComparison(True)
-    names = sorted(set(unlike.values()))
+    return _compare_executed(old, new, differing, notify)
+
+
+def _compare_executed(old, new, differing, notify):
+    """Run both commands under Callgrind, and find the functions (path, name) in `differing` that they execute."""
+    names = sorted({name for _, name in differing})
     notify(f"Functions that differ: {len(names)}. Callgrind tells whether they ran.")
     try:
-        executed, counts = zip(*map(_executed, (old, new)), strict=True)
+        old_functions, old_instructions = _list_executed(old)
+        new_functions, new_instructions = _list_executed(new)
     except CmlibError as error:
-        raise CmlibError(f"{_listed(_demangled(names))} changed, and may not have run: {error}") from error
-    ran = {name for key, name in unlike.items() if any(key in functions for functions in executed)}
-    functions = _demangled(sorted(ran)[:_MOST_NAMED])
-    return CodeComparison(not ran, functions=functions, instructions=float(counts[1] / counts[0]))
+        raise CmlibError(f"{_list_names(_demangle(names))} changed, and may not have run: {error}") from error
+    ran = {name for file, name in differing & (old_functions | new_functions)}
+    return CodeComparison(
+        same=not ran,
+        functions=_demangle(sorted(ran)[:_MOST_NAMED]),
+        instructions=float(new_instructions / old_instructions),
+    )
 
 
-def _demangled(names):
-    """A tuple of the names as C++ and Rust sources write them; unchanged without binutils."""
+def _demangle(names):
+    """Return the names as C++ and Rust sources write them (tuple); unchanged without binutils."""
     if not names or not shutil.which("c++filt"):
         return tuple(names)
     return tuple(run_tool(["c++filt", *names]).splitlines())
 
 
-def _mapped_files(version):
-    """Paths of the executables and libraries that a command and its children map, by perf."""
+def _list_mapped_files(version):
+    """Run a command under perf, and list the paths of the executables and libraries that it and its children map."""
     with scratch_folder() as folder:
         file = str(Path(folder, "perf.data"))
         recording = ["perf", "record", "-q", "-B", "-N", "-e", "dummy:u", "-o", file, "--", *version.argv(0)]
@@ -114,47 +137,54 @@ def _mapped_files(version):
 
 def _check_arguments(old, new, mapped):
     """Raise CmlibError if the commands differ in more than the files that they execute."""
-    words = [version.argv(0) for version in (old, new)]
-    if len(words[0]) != len(words[1]):
+    old_words, new_words = old.argv(0), new.argv(0)
+    if len(old_words) != len(new_words):
         raise CmlibError("the commands have different arguments")
-    for pair in zip(*words, strict=True):
-        paths = [Path(shutil.which(word) or word).resolve() for word in pair]
-        same = pair[0] == pair[1] or mapped.issuperset(paths)
-        if not same and not (all(path.is_file() for path in paths) and filecmp.cmp(*paths, shallow=False)):
-            raise CmlibError(f"the commands differ in {shlex.quote(pair[0])} and {shlex.quote(pair[1])}")
+    for old_word, new_word in zip(old_words, new_words, strict=True):
+        paths = [Path(shutil.which(word) or word).resolve() for word in (old_word, new_word)]
+        if old_word == new_word or mapped.issuperset(paths) or _have_same_content(*paths):
+            continue
+        raise CmlibError(f"the commands differ in {shlex.quote(old_word)} and {shlex.quote(new_word)}")
 
 
-def _paired(old, new):
-    """Pairs (old path, new path) of the files that differ in content: of the same name, or the only ones left.
+def _have_same_content(old, new):
+    """Return True if both paths are files with the same content."""
+    return old.is_file() and new.is_file() and filecmp.cmp(old, new, shallow=False)
+
+
+def _pair_files(old, new):
+    """Pair the files that differ in content, (old path, new path): by name, or the only ones left.
 
     CmlibError if a file has no counterpart.
     """
-    left = [[path for path in files if path not in others] for files, others in ((old, new), (new, old))]
+    old_left = [path for path in old if path not in new]
+    new_left = [path for path in new if path not in old]
     pairs = []
-    for path in list(left[0]):
-        partner = next((other for other in left[1] if other.name == path.name), None)
-        if partner is None and len(left[0]) == len(left[1]) == 1:
-            partner = left[1][0]
+    for path in list(old_left):
+        partner = next((candidate for candidate in new_left if candidate.name == path.name), None)
+        if partner is None and len(old_left) == len(new_left) == 1:
+            partner = new_left[0]
         if partner is not None:
-            left[0].remove(path)
-            left[1].remove(partner)
+            old_left.remove(path)
+            new_left.remove(partner)
             pairs.append((path, partner))
-    if left[0] or left[1]:
-        raise CmlibError(f"only one of them loads {_listed({*map(str, left[0]), *map(str, left[1])})}")
+    if old_left or new_left:
+        raise CmlibError(f"only one of them loads {_list_names({*map(str, old_left), *map(str, new_left)})}")
     return [pair for pair in pairs if not filecmp.cmp(*pair, shallow=False)]
 
 
-def _executed(version):
-    """A set of (file, function) that a command executes under Callgrind, and the number of its instructions."""
+def _list_executed(version):
+    """Run a command under Callgrind; return the set of (file, function) that it executes, and its instructions."""
     with scratch_folder() as folder:
-        settings = {"env": FIXED_LIBC, "limit_s": version.timeout or _LONGEST_S}
-        outcome = simulate(version.argv(0), Path(folder), options=_EXECUTED, **settings)
+        limit_s = version.timeout or _LONGEST_S
+        outcome = simulate(version.argv(0), Path(folder), options=_EXECUTED, env=FIXED_LIBC, limit_s=limit_s)
     functions = read_functions(outcome.raw.decode(errors="replace"), strings_once=True)
     names = {(file, name.partition("'")[0]) for _, name, _, file in functions.index}
     return names, functions["Ir"].sum()
 
 
-def _listed(names):
-    """The first five names with commas between, and how many more there are."""
-    first, more = sorted(names)[:5], max(0, len(names) - 5)
-    return ", ".join(first) + f" and {more} more" * bool(more)
+def _list_names(names):
+    """Return the first five names with commas between, and the number of the others."""
+    text = ", ".join(sorted(names)[:5])
+    n_others = len(names) - 5
+    return f"{text} and {n_others} more" if n_others > 0 else text

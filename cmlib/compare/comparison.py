@@ -1,14 +1,14 @@
-"""Compare two versions of a program by times and counts: is the new one slower, and in which functions?
+"""Compare two versions of a program by times and counts, and find out whether the new one is slower, and where.
 
-:func:`compare_programs` takes two commands or recordings (text), and gives the result as a dict: verdict, times by
+:func:`compare_programs` takes two commands or recordings (text), and returns the result as a dict: verdict, times by
 function with intervals, counters that differ, and more. The verdict is computed after a quarter, a half and all of the
-runs (each is called a look), until it is clear. A CmlibError if a command fails or the two can't be compared, a
-ValueError if times are too few.
+runs (each is called a look), until it is clear. CmlibError if a command fails or the two can't be compared, ValueError
+if there are too few times.
 """
 
 import math
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 
 import pandas as pd
 
@@ -35,10 +35,10 @@ from cmlib.io.events import CYCLES, counters_with_role
 from cmlib.locations import LOCATION_COLUMNS
 from cmlib.terminal import say
 
-COUNTERS = "counters differ"  # the verdict if times do not differ and counts do
+COUNTERS = "counters differ"  # the verdict if counts differ, but not times
 # Smallest relevant change of times recorded on two occasions: unchanged programs (data/regions) differed by up to 17 %.
 DRIFT = 0.25
-_UNBOUNDED = 1e12  # ratios from here on are None in the result: the old count was 0, or nearly
+_UNBOUNDED = 1e12  # ratios of this size or more become None in the result: the old count was 0, or nearly
 
 
 def compare_programs(
@@ -65,41 +65,43 @@ def compare_programs(
     old, new : str
         Commands, or JSON files that an earlier call wrote into its folder `keep`.
     events : str, optional
-        Names of the events to count under commands, with commas between; by default a list for the processor.
-    n_runs : int
-        Runs of each command, at most; fewer are made if the verdict is clear.
-    alpha, smallest : float
-        False-alarm probability, and smallest relevant change (share) of times; at least 0.25 where runs of both
-        versions did not alternate.
+        Comma-separated names of the events to count when commands run. Default: a list for the processor.
+    n_runs : int, default 40
+        Maximum number of runs of each command; fewer are made if the verdict is clear.
+    alpha : float, default 0.002
+        Accepted probability of a false alarm.
+    smallest : float, default 0.04
+        Smallest relevant change, as a share of the time; at least 0.25 if runs of both versions did not alternate.
     keep : path, optional
-        Folder to write the recordings of commands to.
+        Folder for the recordings of commands. Default: they are not kept.
     sources : pair of paths, optional
-        Source files of both, to name what was changed.
+        Source files of both, to name changed functions.
     timeout : float, optional
-        Longest run [s].
+        Time limit of each run [s].
     layouts : int, optional
-        How many memory layouts of both programs are timed as well.
+        Number of memory layouts of both programs that are timed, too.
     build : str, optional
-        Shell command that links both programs anew in each layout; without it only the stack is moved.
-    seed : int
-        Of the random order within pairs, of layouts, and of the autoencoders.
+        Shell command that links both programs again in each layout. Default: only the stack is moved.
+    seed : int, default 0
+        Seed of the random order within pairs, of layouts, and of the autoencoders.
     notify, progress : callable
-        Called with a sentence (str) on what happens; called without arguments after each run.
+        Called with a sentence (str) on the progress; called without arguments after each run.
 
     Returns
     -------
     dict
-        What ``--json`` prints, as docs/compare-method.md says: schema, verdict (such as "slower" or "no change"),
-        anomaly (True if the new one is slower), old and new (name, number of runs), times (a list of dicts, one for
-        each function and measure, with ratio and its interval), counters (which events differ, and in which
-        functions), code (whether what ran differs), layouts, rules, limited_by and more.
+        The output of ``--json``, as docs/compare-method.md describes it: schema, verdict (such as "slower" or "no
+        change"), anomaly (True if the new one is slower), old and new (name, number of runs), times (list of dicts, one
+        for each function and measure, with ratio and its interval), counters (events that differ, and their functions),
+        code (whether the executed code differs), layouts, rules, limited_by and more.
 
     Raises
     ------
     CmlibError
-        If a command fails, the two can't be compared, or `keep` holds recordings already.
+        If a command fails, the two can't be compared, or `keep` contains recordings already.
     ValueError
-        If runs or layouts are too few for any change of times to be significant, or a tree of `sources` has no source.
+        If there are too few runs or layouts for any change of times to be significant, or a tree of `sources` contains
+        no source.
     """
     changed = changed_functions(*sources) if sources else []
     if keep:
@@ -109,68 +111,112 @@ def compare_programs(
         put_back(command, notify)
     if layouts:
         check_layouts(commands, build)
-    settings = {"events": events, "n_runs": n_runs, "timeout": timeout, "alpha": alpha, "seed": seed}
-    looks = open_pair(old, new, notify=notify, progress=progress, **settings)
-    pair, timed = _record_until_settled(looks, alpha, smallest)
-    if timed.untested:
-        seldom = ", ".join(dict.fromkeys(function for function, _ in timed.untested))
-        notify(f"{seldom}: timed in too few runs for any change to be significant, and left out.")
+    looks = open_pair(
+        old,
+        new,
+        events=events,
+        n_runs=n_runs,
+        timeout=timeout,
+        alpha=alpha,
+        seed=seed,
+        notify=notify,
+        progress=progress,
+    )
+    pair, speed = _record_until_settled(looks, alpha, smallest)
+    _report_untested(speed, notify)
     if keep:
         save_pair(pair, keep)
     counters = _compare_counters(pair, alpha, seed)
 
-    verdict = timed.verdict
-    code = None
-    if len(commands) == 2 and (layouts or verdict != NO_CHANGE):
-        compared = compare_code(*commands, notify)
-        verdict, cause = explain_by_code(verdict, compared.same, compared.instructions)
-        code = asdict(compared) | {"cause": cause}
-
-    over_layouts = None
-    decisive = timed
-    if layouts and code["same"]:
+    judgment = _Judgment(speed.verdict, times_agree=not speed.disagreeing)
+    if len(commands) == 2 and (layouts or speed.verdict != NO_CHANGE):
+        judgment = _judge_by_code(speed, commands, notify)
+    if layouts and judgment.code["same"]:
         notify("What ran is the same: layouts are not timed.")
     elif layouts:
         layout_times = time_layouts(commands, layouts, build, seed, notify, progress)
-        decisive = compare_times(*layout_times, alpha=alpha, smallest=smallest)
-        verdict = judge_layouts(timed, decisive)
-        if verdict == MOVED:
-            code["cause"] = LAYOUT
-        over_layouts = _describe_layouts(decisive, layout_times, layouts)
-
-    if verdict == NO_CHANGE and counters.anomalous:
-        verdict = COUNTERS
-    code_known = code is None or code["same"] is not None
-    limited_by = list_limits(
-        verdict, paired=pair.paired, code_known=code_known, times_agree=not decisive.disagreeing
-    )
+        judgment = _judge_by_layouts(speed, judgment.code, layout_times, alpha, smallest)
+    if judgment.verdict == NO_CHANGE and counters.anomalous:
+        judgment = replace(judgment, verdict=COUNTERS)
     return make_report(
         pair.old,
         pair.new,
-        verdict,
+        judgment.verdict,
         source=PERF,
-        settled=timed.settled,
-        runs_needed=timed.runs_needed,
-        p_value=timed.p_value,
-        code=code,
-        layouts=over_layouts,
-        limited_by=limited_by,
-        rules=_describe_rules(pair, timed, alpha, smallest),
-        times=to_rows(timed.tests, unbounded=_UNBOUNDED),
+        settled=speed.settled,
+        runs_needed=speed.runs_needed,
+        p_value=speed.p_value,
+        code=judgment.code,
+        layouts=judgment.layouts,
+        limited_by=judgment.list_limits(paired=pair.paired),
+        rules=_describe_rules(pair, speed, alpha, smallest),
+        times=to_rows(speed.tests, unbounded=_UNBOUNDED),
         counters=_describe_counters(counters, pair.old.about["per"]),
-        changed_functions=mark_named(changed, _changed_names(timed, counters)),
+        changed_functions=mark_named(changed, _changed_names(speed, counters)),
     )
 
 
+@dataclass(frozen=True)
+class _Judgment:
+    """The verdict on a pair of versions, and its reasons.
+
+    Attributes
+    ----------
+    verdict : str
+    times_agree : bool
+        False if elapsed and processor time of a function disagree.
+    code, layouts : dict or None
+        These entries of the result; None if code or layouts were not compared.
+    """
+
+    verdict: str
+    times_agree: bool
+    code: dict | None = None
+    layouts: dict | None = None
+
+    def list_limits(self, *, paired):
+        """List the keywords (str) for the limits of the verdict; `paired` is True if runs alternated."""
+        code_known = self.code is None or self.code["same"] is not None
+        return list_limits(self.verdict, paired=paired, code_known=code_known, times_agree=self.times_agree)
+
+
+def _judge_by_code(speed, commands, notify):
+    """Judge two commands by the Speed of their times, corrected by a comparison of their code."""
+    comparison = compare_code(*commands, notify)
+    verdict, cause = explain_by_code(speed.verdict, comparison.same, comparison.instructions)
+    code = asdict(comparison) | {"cause": cause}
+    return _Judgment(verdict, times_agree=not speed.disagreeing, code=code)
+
+
+def _judge_by_layouts(speed, code, layout_times, alpha, smallest):
+    """Judge two commands by their times in several layouts; `speed` is the comparison in the first layout.
+
+    `code` is this entry of the result (dict).
+    """
+    over_layouts = compare_times(*layout_times, alpha=alpha, smallest=smallest)
+    verdict = judge_layouts(speed, over_layouts)
+    if verdict == MOVED:
+        code = code | {"cause": LAYOUT}
+    layouts = _describe_layouts(over_layouts, layout_times)
+    return _Judgment(verdict, times_agree=not over_layouts.disagreeing, code=code, layouts=layouts)
+
+
+def _report_untested(speed, notify):
+    """Call `notify` with the functions that were timed in too few runs, if there are any."""
+    if speed.untested:
+        functions = ", ".join(dict.fromkeys(function for function, _ in speed.untested))
+        notify(f"{functions}: timed in too few runs for any change to be significant, and left out.")
+
+
 def _record_until_settled(looks, alpha, smallest):
-    """Record runs until the times are settled; the last VersionPair, and the Speed of its times.
+    """Record runs until the times are settled; return the last VersionPair, and the Speed of its times.
 
     `looks` is the generator of :func:`cmlib.compare.versions.open_pair`, which is closed at the end.
     """
     with closing(looks):
         for pair in looks:
             _refuse_incomparable(pair, alpha)
-            timed = compare_times(
+            speed = compare_times(
                 pair.old.times,
                 pair.new.times,
                 alpha=alpha,
@@ -178,9 +224,9 @@ def _record_until_settled(looks, alpha, smallest):
                 paired=pair.paired,
                 n_looks=pair.n_looks,
             )
-            if timed.settled:
+            if speed.settled:
                 break
-    return pair, timed
+    return pair, speed
 
 
 def _refuse_incomparable(pair, alpha):
@@ -201,25 +247,25 @@ def _smallest_relevant(pair, smallest):
     return smallest if pair.paired else max(smallest, DRIFT)
 
 
-def _changed_names(timed, counters):
-    """Return the names of the functions whose times or counters changed (set)."""
-    by_time = timed.tests.loc[timed.tests["verdict"] != NO_CHANGE, "function"]
+def _changed_names(speed, counters):
+    """Return the names of the functions with changed times or counters (set)."""
+    by_time = speed.tests.loc[speed.tests["verdict"] != NO_CHANGE, "function"]
     by_counters = counters.functions.loc[counters.functions["anomalous"], "function"]
     return {*by_time, *by_counters}
 
 
-def _describe_layouts(over, layout_times, n_layouts):
-    """Return the entry ``layouts`` of the result: a dict."""
+def _describe_layouts(speed, layout_times):
+    """Return the entry ``layouts`` of the result (dict); `speed` is the comparison of the times over layouts."""
     return {
-        "n": n_layouts,
-        "verdict": over.verdict,
+        "n": len(layout_times[0]),
+        "verdict": speed.verdict,
         "range": measure_layout_range(*layout_times),
-        "times": to_rows(over.tests, unbounded=_UNBOUNDED),
-        "runs_needed": over.runs_needed,
+        "times": to_rows(speed.tests, unbounded=_UNBOUNDED),
+        "runs_needed": speed.runs_needed,
     }
 
 
-def _describe_rules(pair, timed, alpha, smallest):
+def _describe_rules(pair, speed, alpha, smallest):
     """Return the entry ``rules`` of the result: a dict."""
     test = "Wilcoxon signed-rank" if pair.paired else "Mann-Whitney"
     return {
@@ -227,9 +273,9 @@ def _describe_rules(pair, timed, alpha, smallest):
         "alpha": alpha,
         "smallest_change": _smallest_relevant(pair, smallest),
         "correction": "Bonferroni",
-        "tests": len(timed.tests),
+        "tests": len(speed.tests),
         "looks": pair.n_looks,
-        "untested": list(timed.untested),
+        "untested": list(speed.untested),
         "paired": pair.paired,
     }
 
@@ -246,14 +292,15 @@ def _describe_counters(counters, counted_per):
 
 
 def _compare_counters(pair, alpha, seed):
-    """Compare the counters of both versions of a VersionPair; a VersionComparison.
+    """Compare the counters of both versions of a VersionPair: a VersionComparison.
 
-    Counts per unit of work include no clock (task-clock), since that is the time itself, which was compared already.
+    Clocks (task-clock) are left out if counts are per unit of work: they are times, which were compared already.
     """
     old, new = pair.old.runs, pair.new.runs
     if pair.old.about["per"] == "work":
         clocks = counters_with_role(CYCLES, old[0])
-        old, new = ([run.drop(columns=clocks) for run in runs] for runs in (old, new))
+        old = [run.drop(columns=clocks) for run in old]
+        new = [run.drop(columns=clocks) for run in new]
     if not set(old[0]) - set(LOCATION_COLUMNS):
         functions = pd.DataFrame({"function": [], "anomalous": pd.Series(dtype=bool)})
         return VersionComparison(False, math.nan, functions, pd.DataFrame())

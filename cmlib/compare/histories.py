@@ -1,7 +1,7 @@
 """Read histories from a CSV: a program's metrics (such as seconds) by commit.
 
-:func:`read_history` gives a DataFrame with a row per commit, and the commits' subject lines. CmlibError for a file that
-is no history, has no values, or is too large.
+:func:`read_history` returns a DataFrame with one row per commit, and the commits' subject lines. CmlibError for a file
+that is not a history, has no values, or is too large.
 """
 
 import numpy as np
@@ -25,8 +25,9 @@ def read_history(file):
     Parameters
     ----------
     file : path
-        A CSV, packed or not, with a row per commit (a column per metric) or a row per value (columns ``commit``,
-        ``benchmark``, ``value``). With a column ``date`` in ISO 8601 the earliest of a commit orders, else the file.
+        A CSV, compressed or not, with one row per commit (and one column per metric), or one row per value (columns
+        ``commit``, ``benchmark``, ``value``). Commits are ordered by their earliest date if there is a column ``date``
+        in ISO 8601, else as in the file.
 
     Returns
     -------
@@ -38,7 +39,7 @@ def read_history(file):
     Raises
     ------
     CmlibError
-        If it is no history, or a larger one than 10,000 commits, 10,000 columns, 4 million values or 64 MiB.
+        If it is not a history, or has more than 10,000 commits, 10,000 columns, 4 million values or 64 MiB.
     """
     with errors_as(CmlibError, file):
         content = decompress(read_file(file, most=_MOST_BYTES), file)
@@ -50,13 +51,15 @@ def read_history(file):
     if "date" in table:
         dates = pd.to_datetime(table["date"], utc=True, errors="coerce", format="ISO8601")
         table = table.iloc[dates.argsort(kind="stable")]
-    texts = table["subject"] if "subject" in table else pd.Series("", table.index)
-    subjects = texts.fillna("").groupby(table["commit"], sort=False).first()
-    plain = table.drop(columns=["date", "subject"], errors="ignore")
-    metrics = _spread(table, file) if set(table) >= _LONG else plain
+    subject_lines = table["subject"] if "subject" in table else pd.Series("", table.index)
+    subjects = subject_lines.fillna("").groupby(table["commit"], sort=False).first()
+    if set(table) >= _LONG:
+        metrics = _pivot_values(table, file)
+    else:
+        metrics = table.drop(columns=["date", "subject"], errors="ignore")
     values = metrics.drop(columns="commit")
-    texts = values.select_dtypes(exclude=["number", "bool"])
-    values = values.assign(**{name: _numbers(text, file) for name, text in texts.items()})
+    text_columns = values.select_dtypes(exclude=["number", "bool"])
+    values = values.assign(**{name: _parse_numbers(texts, file) for name, texts in text_columns.items()})
     values = values.replace([np.inf, -np.inf], np.nan)
     history = values.groupby(metrics["commit"], sort=False).median().dropna(axis="columns", how="all")
     check_history(history, file)
@@ -64,8 +67,9 @@ def read_history(file):
 
 
 def check_history(history, path):
-    """Raise CmlibError if a history (DataFrame, a row per commit) has no values, or too many; the message names
-    `path`.
+    """Raise CmlibError if a history (DataFrame, one row per commit) has no values, or too many.
+
+    The message begins with `path`.
     """
     if history.empty:
         raise CmlibError(f"{path}: it has no value of any metric. {HOW}")
@@ -77,24 +81,23 @@ def check_history(history, path):
         )
 
 
-def _numbers(texts, file):
-    """A column (Series of str) as numbers, NaN where a text is none; CmlibError if a number is too large."""
+def _parse_numbers(texts, file):
+    """Parse a column (Series of str) to numbers, NaN for other texts; CmlibError if a number is too large."""
     with reading_errors_as(CmlibError, f"{file}: a value of {texts.name} is too large", hint=HOW):
         return pd.to_numeric(texts, errors="coerce")
 
 
-def _spread(table, file):
-    """A table with a row for each value (commit, benchmark, value) as one with a row for each commit, in the file's
-    order.
+def _pivot_values(table, file):
+    """Turn a table with one row per value (commit, benchmark, value) into one with one row per commit.
 
-    Several values of a commit and benchmark become their median. CmlibError if there would be more than 4 million
-    values.
+    Commits keep the order of the file. Several values of a commit and benchmark become their median. CmlibError if
+    there would be more than 4 million values.
     """
     metric = table["benchmark"].astype(str)
     if "series" in table:
         metric = table["series"].astype(str) + " · " + metric
     if table["commit"].nunique() * metric.nunique() > _MOST_CELLS:
         raise CmlibError(f"{file} is refused: commits by benchmarks are more than {_MOST_CELLS:,} values.")
-    values = _numbers(table["value"], file)
+    values = _parse_numbers(table["value"], file)
     wide = values.groupby([table["commit"], metric]).median().unstack()
     return wide.reindex(table["commit"].unique()).rename_axis("commit").reset_index()

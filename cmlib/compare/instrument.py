@@ -2,9 +2,9 @@
 
 :func:`region` is a context manager around the code to count. Each time it appends a row to the CSV file that the
 environment variable CMLIB_REGIONS names (without it nothing happens): function, location, thread, threads, work,
-seconds, running share, instructions, and a column for each event of CMLIB_EVENTS. :func:`include_dir` tells C
-programs where the header is. Nothing is raised: what can't be counted runs without, and one line on standard error
-says so.
+seconds, running share, instructions, and a column for each event of CMLIB_EVENTS. :func:`include_dir` returns the
+folder of the header for C programs. No error is raised: if nothing can be counted, the program runs without counting,
+and one line on standard error says so.
 """
 
 import contextlib
@@ -29,24 +29,24 @@ def include_dir() -> Path:
 
 @contextlib.contextmanager
 def region(name, *, threads=1, work=1):
-    """Count what happens inside of a ``with`` block, a row (sample) each time it is executed.
+    """Count events inside a ``with`` block: one row (sample) each time it is executed.
 
-    Reads the environment of `cmlib_region.h`, and counts as it does: ``CMLIB_REGIONS`` names the CSV to append to
-    (without it nothing happens), ``CMLIB_EVENTS`` the events, ``NAME=CONFIG,…`` (CONFIG as in the processor's manual,
+    It reads the same environment variables as `cmlib_region.h`: ``CMLIB_REGIONS`` is the CSV file to append to (without
+    it nothing happens), and ``CMLIB_EVENTS`` are the events, ``NAME=CONFIG,…`` (CONFIG as in the processor's manual,
     such as 0x443). A row has function, location, thread, threads, work, seconds, running share, instructions and the
-    events. Where there is no C compiler, PMU or permission, the block runs all the same, and one line on standard
-    error says so.
+    events. Without a C compiler, PMU or permission, the block runs without counting, and one line on standard error
+    says so.
 
     Parameters
     ----------
     name : str
         Name of the region, such as the function's.
     threads : int >= 1, default 1
-        Noted in the row: how many threads its counts are a sum of. Counted are this thread, and those that it starts
-        after its first region.
+        Number of threads, for the row: its counts are their sum. This thread is counted, and the threads that it
+        starts after its first region.
     work : int >= 1, default 1
-        What the block does, in units of your own (items, requests): what counts are divided by where there
-        are no instructions to divide them by.
+        Work of the block in units of your own (items, requests). Counts are divided by it if instructions can't be
+        counted.
 
     Yields
     ------
@@ -56,7 +56,8 @@ def region(name, *, threads=1, work=1):
     if library is None:
         yield
         return
-    caller, identifier = sys._getframe(2), name.encode()
+    caller = sys._getframe(2)
+    identifier = name.encode()
     file = caller.f_code.co_filename.encode()
     library.cmlib_region_begin(identifier, file, caller.f_lineno)
     try:
@@ -69,12 +70,13 @@ def region(name, *, threads=1, work=1):
 
 @functools.cache
 def _library():
-    """The compiled library; None, with a warning, if it can't be compiled or loaded."""
+    """Compile and load the library; None, with a warning, if that fails."""
     from cmlib import places
     from cmlib.collect.toolchain import compile_to, find_compiler
     from cmlib.errors import CmlibError
 
-    target, sources = places.results_dir() / "region.so", [include_dir() / "region.c"]
+    target = places.results_dir() / "region.so"
+    sources = [include_dir() / "region.c"]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         compiler = find_compiler("CC", "cc", "regions of Python programs", "gcc and libc6-dev")

@@ -1,54 +1,68 @@
-"""Find the command that starts an interpreter without its script, to measure what start-up alone executes.
+"""Find the command that starts an interpreter without its script, to measure the start-up alone.
 
-:func:`remove_script` takes a command (list of str), and gives another one, or None. A FileNotFoundError if the
-program is not there.
+:func:`remove_script` takes a command (list of str), and returns another one, or None. FileNotFoundError if the program
+does not exist.
 """
 
 import shutil
 from pathlib import Path
 
 # Each interpreter's option that is followed by code.
-_CODE_AFTER = {"python": "-c", "bash": "-c", "dash": "-c", "ksh": "-c", "zsh": "-c", "sh": "-c", "php": "-r"}
-_CODE_AFTER |= dict.fromkeys(("perl", "ruby", "lua", "luajit", "node", "Rscript"), "-e")
+_CODE_OPTION = {"python": "-c", "bash": "-c", "dash": "-c", "ksh": "-c", "zsh": "-c", "sh": "-c", "php": "-r"}
+_CODE_OPTION |= dict.fromkeys(("perl", "ruby", "lua", "luajit", "node", "Rscript"), "-e")
 
 
 def remove_script(argv, empty):
-    """The command (list of str) of the same interpreter and options on an empty script, without the script's arguments.
-
-    None if argv starts no interpreter that this module knows (Python, shells, Perl and others), if it runs a module
-    (``-m``), or if its first word that is no option is no file (as ``dev`` of ``-X dev``). A FileNotFoundError if its
-    program is neither on the path nor a file.
+    """Replace the script of an interpreter's command by an empty one, without arguments.
 
     Parameters
     ----------
     argv : list of str
-        ``python3 -O script.py input``, ``bash -c "…"``, or a script whose first line (``#!``) names the interpreter.
+        ``python3 -O script.py input``, ``bash -c "…"``, or a script with an interpreter in its first line (``#!``).
     empty : path
-        An empty file, which stands in the script's place; after ``-c`` stands an empty word, and `empty` is not used.
+        An empty file, which replaces the script. Code after an option such as ``-c`` is replaced by an empty word, and
+        `empty` is not used.
+
+    Returns
+    -------
+    list of str or None
+        The command with the same interpreter and options. None if argv starts no interpreter that this module knows
+        (Python, shells, Perl and others), if it runs a module (``-m``), or if its first word that is not an option is
+        not a file (such as ``dev`` of ``-X dev``).
+
+    Raises
+    ------
+    FileNotFoundError
+        If the program is neither on the path nor a file.
     """
-    if _name(argv[0]) not in _CODE_AFTER:
+    if _interpreter_name(argv[0]) not in _CODE_OPTION:
         script = shutil.which(argv[0]) or argv[0]
-        argv = [*_named_by_first_line(script), script, *argv[1:]]
-    interpreter, *rest = argv
-    for place, word in enumerate(rest if _name(interpreter) in _CODE_AFTER else ()):
-        if word == _CODE_AFTER[_name(interpreter)]:
-            return [interpreter, *rest[: place + 1], ""]
+        argv = [*_read_interpreter(script), script, *argv[1:]]
+    interpreter, *words = argv
+    code_option = _CODE_OPTION.get(_interpreter_name(interpreter))
+    if code_option is None:
+        return None
+    for position, word in enumerate(words):
+        if word == code_option:
+            return [interpreter, *words[: position + 1], ""]
         if not word.startswith("-"):
-            return [interpreter, *rest[:place], str(empty)] if Path(word).is_file() else None
+            return [interpreter, *words[:position], str(empty)] if Path(word).is_file() else None
     return None
 
 
-def _name(program):
-    """Name of an interpreter without folder and version: ``python`` of ``/usr/bin/python3.11``."""
+def _interpreter_name(program):
+    """Return the name of an interpreter without folder and version: ``python`` of ``/usr/bin/python3.11``."""
     return Path(program).name.rstrip("0123456789.")
 
 
-def _named_by_first_line(program):
-    """Interpreter and options (list of str) in the first line of a script: ``python3`` of ``#!/usr/bin/env python3``.
+def _read_interpreter(program):
+    """Read interpreter and options (list of str) from the first line of a script, such as ``#!/usr/bin/env python3``.
 
-    Empty if `program` (path) is no script.
+    The list is empty if `program` (path) is not a script.
     """
     with open(program, "rb") as file:
-        first = file.readline(300)
-    words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []
+        first_line = file.readline(300)
+    if not first_line.startswith(b"#!"):
+        return []
+    words = first_line[2:].decode(errors="replace").split()
     return words[1:] if words and Path(words[0]).name == "env" else words

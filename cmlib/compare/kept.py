@@ -1,7 +1,7 @@
 """Read the recordings that `cmlib compare --keep FOLDER/COMMIT` wrote as a history: run times by commit.
 
-:func:`read_kept` takes the folder, and gives a DataFrame of median times [s], a row per commit, a column per function
-and measure, and a list of the commits' subjects (""). A CmlibError if nothing can be read.
+:func:`read_kept` takes the folder, and returns a DataFrame of median times [s] with one row per commit and one column
+per function and measure, and a list of empty subjects. CmlibError if nothing can be read.
 """
 
 from pathlib import Path
@@ -16,32 +16,52 @@ from cmlib.io.regions import read_recording
 
 
 def read_kept(folder):
-    """Read run times by commit: a tuple of a DataFrame of medians [s], and a list with "" for each commit.
+    """Read run times by commit.
 
-    `folder` (path) holds a folder per commit, named by it, each with what ``cmlib compare --keep`` wrote: the new
-    version's recording counts, the old one's where there is no other. The frame has a row per commit (index), oldest
-    first by the recordings' dates; columns are named ``function, measure``, where measure is elapsed or processor
-    time; recordings of several processors get columns of their own, ``processor · function, measure``; NaN where a
-    commit has no such time. The list stands for the commits' subjects, which are not known here. CmlibError if
-    nothing can be read.
+    Parameters
+    ----------
+    folder : path
+        Contains a folder for each commit, with its name, which ``cmlib compare --keep`` wrote. The recording of the new
+        version is read, or that of the old version if there is no other.
+
+    Returns
+    -------
+    history : DataFrame
+        Median times [s], one row per commit (index), oldest first by the recordings' dates. Columns are named
+        ``function, measure``; the measure is elapsed or processor time. If there are several processors, they are named
+        ``processor · function, measure``. NaN where a commit has no such time.
+    subjects : list of str
+        "" for each commit, because subjects are not known.
+
+    Raises
+    ------
+    CmlibError
+        If nothing can be read.
     """
-    places = sorted(Path(folder).glob("*/"))
-    rows = {place.name: row for place, row in readable(_read_commit, places).items() if row}
-    if not rows:
+    folders = sorted(Path(folder).glob("*/"))
+    recorded = readable(_read_commit, folders)
+    dates_and_times = {path.name: commit for path, commit in recorded.items() if commit}
+    if not dates_and_times:
         raise CmlibError(f"{folder}: no folder in it has a {FORMS[1]}.json that can be read. {HOW}")
-    commits = sorted(rows, key=lambda commit: rows[commit][0])
-    history = pd.DataFrame([rows[commit][1] for commit in commits], index=commits).rename_axis("commit")
-    several = len({processor for processor, *_ in history}) > 1
-    history.columns = [f"{of} · " * several + f"{function}, {measure}" for of, function, measure in history]
-    history = history.dropna(axis="columns", how="all")
+    commits = sorted(dates_and_times, key=lambda commit: dates_and_times[commit][0])
+    rows = [dates_and_times[commit][1] for commit in commits]
+    history = pd.DataFrame(rows, index=commits).rename_axis("commit")
+    if len({processor for processor, _, _ in history}) > 1:
+        names = [f"{processor} · {function}, {measure}" for processor, function, measure in history]
+    else:
+        names = [f"{function}, {measure}" for _, function, measure in history]
+    history = history.set_axis(names, axis="columns").dropna(axis="columns", how="all")
     check_history(history, folder)
     return history, [""] * len(history)
 
 
-def _read_commit(place):
-    """Date of a commit's recording, and its median times [s] by (processor, function, measure); None where there is
-    none."""
-    file = next(filter(Path.is_file, (place / f"{form}.json" for form in FORMS[::-1])), None)
+def _read_commit(folder):
+    """Read the date of a commit's recording, and its median times [s] by (processor, function, measure).
+
+    Return None if its folder (Path) has no recording.
+    """
+    files = [folder / f"{form}.json" for form in reversed(FORMS)]
+    file = next(filter(Path.is_file, files), None)
     if file is None:
         return None
     about, text = read_recording(file)

@@ -1,9 +1,9 @@
 """Digest the functions and data of an x86-64 executable without addresses.
 
-Two links of the same code then have equal digests. :func:`read_code` takes a path and gives a :class:`Code`;
-:func:`find_differences` names what differs between two of them. An address in code or data is replaced by what lies
-there: the name of a function or object, or the bytes of a constant without a name. Addresses are virtual, as the linker
-gave them. MachineCodeError for files that are not of x86-64 or have no symbols.
+Two links of the same code have equal digests. :func:`read_code` takes a path and returns a :class:`Code`;
+:func:`find_differences` names the functions and data that differ between two of them. An address in code or data is
+replaced by a text on its target: the name of a function or object, or the bytes of a constant without a name. Addresses
+are virtual, as the linker assigned them. MachineCodeError for files that are not of x86-64 or have no symbols.
 """
 
 import bisect
@@ -22,19 +22,19 @@ from cmlib.io.archive.files import opened
 _NO_DATA = re.compile(
     r"\.(eh_frame|gcc_except_table|got|interp|note|go|relro|stapsdt|typelink|itablink|tm_clone)"
 )
-# Symbols that are read as if they had no name: start-up code of compilers, which depends on where sections lie.
+# Symbols that are read as if they had no name: start-up code of compilers, which depends on the positions of sections.
 _UNNAMED = ("", "register_tm_clones", "deregister_tm_clones")
 _NO_CODE = ("STT_SECTION", "STT_FILE", "STT_TLS")
 _TO_RIP = re.compile(r"rip ([+-]) (0x[0-9a-f]+|[0-9])")
 _NUMBER = re.compile(r"0x[0-9a-f]+")
 _BRANCH = re.compile(r"(j|call|loop|xbegin)")
 _PADDING = re.compile(r"^(?:nop|int3|data16|add \0? ?byte ptr \[rax\], al)")
-_DEEPEST = 3  # steps by which pointers in constants are followed
-_LARGEST = 1 << 29  # bytes of a file
+_DEEPEST = 3  # steps by which pointers in constants are followed, at most
+_LARGEST = 1 << 29  # bytes of a file, at most
 
 
 class MachineCodeError(CmlibError):
-    """Raised for a file whose functions can't be told apart: not of x86-64, or without symbols."""
+    """Raised for a file with functions that can't be distinguished: not of x86-64, or without symbols."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class Code:
     Attributes
     ----------
     functions : dict of str to list
-        By symbol, a list of bodies, as several static functions may share a name. A body is a tuple: a digest (str)
-        of the instructions without addresses, and a list of what lies at each address that was left out, each a set
-        of one or two names (the end of an object may be the start of another).
+        By symbol, a list of bodies, because several static functions may share a name. A body is a tuple: a digest
+        (str) of the instructions without addresses, and a list of the targets of the addresses that were left out, each
+        a set of one or two names (the end of an object may be the start of another).
     objects : dict of str to Counter
-        Digests of initialized data by symbol, and how often each occurs; data that no symbol names goes by its
-        section.
+        By symbol, the digests of initialized data and how often each occurs; data without a symbol are listed under
+        the name of their section.
     users : dict of str to set of str
-        By object, the functions whose code refers to it.
+        By object, the functions with code that refers to it.
     """
 
     functions: dict
@@ -62,7 +62,7 @@ class Code:
 def read_code(path):
     """Read the functions and data of an executable or library of x86-64: a Code.
 
-    `path` is that of an ELF file. MachineCodeError if it is no such file, is not of x86-64, or has no symbols;
+    `path` is the path of an ELF file. MachineCodeError if it is not an ELF file, is not of x86-64, or has no symbols;
     ArchiveError if it can't be read or is larger than 512 MiB; CmlibError if the packages of the extra ``compare`` are
     not installed.
     """
@@ -81,36 +81,47 @@ def read_code(path):
 
 
 def find_differences(old, new):
-    """Two sets of names (str): functions that differ between two programs, and data that differ, used by no function.
+    """Find the functions that differ between two programs, and the data that differ and are used by no function.
 
-    `old` and `new` are the programs' Codes (digests of functions and data), as of :func:`read_code`. A function
-    differs if its instructions do, if it is in one Code only, or if it refers to data that differ.
+    `old` and `new` are Codes from :func:`read_code`. A function differs if its instructions do, if only one Code has
+    it, or if it refers to data that differ. Return two sets of names (str).
     """
-    functions, objects = {*old.functions, *new.functions}, {*old.objects, *new.objects}
-    functions -= {f for f in functions if _same_bodies(old.functions.get(f, []), new.functions.get(f, []))}
-    objects -= {name for name in objects if old.objects.get(name) == new.objects.get(name)}
-    for name in list(objects):
+    functions = {
+        name
+        for name in {*old.functions, *new.functions}
+        if not _have_same_bodies(old.functions.get(name, []), new.functions.get(name, []))
+    }
+    unused_objects = set()
+    for name in {*old.objects, *new.objects}:
+        if old.objects.get(name) == new.objects.get(name):
+            continue
         users = old.users.get(name, set()) | new.users.get(name, set())
         functions |= users
-        if users:
-            objects.remove(name)
-    return functions, objects
+        if not users:
+            unused_objects.add(name)
+    return functions, unused_objects
 
 
-def _same_bodies(old, new):
-    """Whether two lists of bodies (see Code) are the same, in any order: equal digests, and names that agree."""
-    left = list(new)
-    for digest, references in old:
-        alike = (body for body in left if body[0] == digest)
-        agree = (body for body in alike if not any(map(set.isdisjoint, references, body[1])))
-        if (body := next(agree, None)) is None:
+def _have_same_bodies(old, new):
+    """Return True if two lists of bodies (see Code) are the same in any order: equal digests, and names that agree."""
+    unmatched = list(new)
+    for old_body in old:
+        match = next((body for body in unmatched if _are_same_body(old_body, body)), None)
+        if match is None:
             return False
-        left.remove(body)
-    return not left
+        unmatched.remove(match)
+    return not unmatched
+
+
+def _are_same_body(old, new):
+    """Return True if two bodies have equal digests, and each pair of their targets has a name in common."""
+    old_digest, old_targets = old
+    new_digest, new_targets = new
+    return old_digest == new_digest and not any(map(set.isdisjoint, old_targets, new_targets))
 
 
 def _digest(text):
-    """24 hexadecimal digits that stand for a text."""
+    """Hash a text to 24 hexadecimal digits."""
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
@@ -120,7 +131,24 @@ _EMPTY = _digest("")
 class _Image:
     """An ELF file's sections, symbols and relocations by virtual address, from which :meth:`code` makes a Code.
 
-    `fixed`: whether the program is not position-independent, so that addresses are numbers in its code.
+    Attributes
+    ----------
+    fixed : bool
+        True if the program is not position-independent, so that addresses are numbers in its code.
+    sections : list of elftools.elf.sections.Section
+        Sections in memory, without thread-local ones, sorted by address; `starts` are their addresses.
+    contents : dict of str to bytes
+        Content of each section by name.
+    functions, objects : list of (int, int, str)
+        Start, end and name of functions, and of objects in data, sorted by start.
+    relocations : dict of int to (str or None, int)
+        Symbol and addend by the address at which the linker or loader puts a pointer.
+    users : dict of str to set of str
+        The functions that refer to an object, filled by :meth:`code`.
+    constants : dict of int to str
+        Digests of data without a name, by their start.
+    referred : set of int
+        Addresses of such data to which code or data refer.
     """
 
     def __init__(self, elf, path):
@@ -136,19 +164,17 @@ class _Image:
         table = elf.get_section_by_name(".symtab")
         if not isinstance(table, SymbolTableSection):
             raise MachineCodeError(f"{path} has no symbols: compare it before `strip`, or link without -s")
-        self.functions, self.objects = self._symbols(table)
+        self.functions, self.objects = self._read_symbols(table)
         self.relocations = {}
         for section in elf.iter_sections():
             if isinstance(section, RelocationSection) and section["sh_flags"] & 2:
-                names = elf.get_section(section["sh_link"])
-                for entry in section.iter_relocations():
-                    symbol = entry["r_info_sym"]
-                    name = names.get_symbol(symbol).name if symbol else None
-                    self.relocations[entry["r_offset"]] = name, entry["r_addend"] if section.is_RELA() else 0
-        self.users, self.constants, self.referred = defaultdict(set), {}, set()
+                self.relocations |= _read_relocations(section, elf.get_section(section["sh_link"]))
+        self.users = defaultdict(set)
+        self.constants = {}
+        self.referred = set()
 
-    def _symbols(self, table):
-        """Two lists of (start, end, name), sorted by start: functions, and objects in data."""
+    def _read_symbols(self, table):
+        """Read two lists of (start, end, name), sorted by start: functions, and objects in data."""
         functions, objects = {}, {}
         for symbol in table.iter_symbols():
             start, size, kind = symbol["st_value"], symbol["st_size"], symbol["st_info"]["type"]
@@ -158,7 +184,8 @@ class _Image:
             is_code = section["sh_flags"] & 4
             if is_code or size:
                 symbols = functions if is_code else objects
-                symbols[start] = min(symbols.get(start, (symbol.name, size)), (symbol.name, size))
+                name_and_size = symbol.name, size
+                symbols[start] = min(symbols.get(start, name_and_size), name_and_size)
         ordered = sorted(functions)
         extents = []
         for start, following in zip(ordered, [*ordered[1:], 1 << 64], strict=True):
@@ -169,52 +196,59 @@ class _Image:
         return extents, [(start, start + size, name) for start, (name, size) in sorted(objects.items())]
 
     def section(self, address):
-        """The section that an address lies in; None if in none."""
+        """Return the section of an address; None if it is in no section."""
         at = bisect.bisect_right(self.starts, address) - 1
         return self.sections[at] if at >= 0 and address < _end(self.sections[at]) else None
 
     def bytes_of(self, start, end):
-        """The file's bytes between two addresses; b"" outside of sections, and nothing behind a section's end."""
-        if (section := self.section(start)) is None:
+        """Return the file's bytes between two addresses, up to the end of the section; b"" outside of sections."""
+        section = self.section(start)
+        if section is None:
             return b""
         first = section["sh_addr"]
         return self.contents[section.name][start - first : end - first]
 
     def code(self):
-        """The file's Code."""
+        """Make the Code of the file."""
         from capstone import CS_ARCH_X86, CS_MODE_64, Cs
 
         self.disassembler = Cs(CS_ARCH_X86, CS_MODE_64)
         self.disassembler.skipdata = True
-        bodies = [(name, *self._instructions(start, end)) for start, end, name in self.functions]
-        self.cuts = self._cuts(target for *_, targets in bodies for target in targets)
-        functions, objects = defaultdict(list), defaultdict(Counter)
+        bodies = [(name, *self._read_instructions(start, end)) for start, end, name in self.functions]
+        self.cuts = self._find_cuts(target for *_, targets in bodies for target in targets)
+        functions = defaultdict(list)
         for name, text, targets in bodies:
-            functions[name].append((_digest(text), [self._readings(target, name) for target in targets]))
+            functions[name].append((_digest(text), [self._name_target(target, name) for target in targets]))
+        return Code(dict(functions), self._digest_objects(), dict(self.users))
+
+    def _digest_objects(self):
+        """Return the digests of initialized data by symbol or section, and how often each occurs: dict of Counters."""
+        objects = defaultdict(Counter)
         for start, end, name in self.objects:
-            content = self._content(start, end) if self._is_data(self.section(start)) else ""
+            content = self._describe_content(start, end) if self._is_data(self.section(start)) else ""
             objects[name][_digest(f"{end - start} {content}")] += 1
         for start in self.cuts:
-            named = start in self.referred or _covering(self.objects, start) is not None
-            if named or not self._is_data(self.section(start)):
+            has_name = start in self.referred or _find_covering(self.objects, start) is not None
+            if has_name or not self._is_data(self.section(start)):
                 continue
-            if (constant := self._constant(start)) != _EMPTY:
+            constant = self._digest_constant(start)
+            if constant != _EMPTY:
                 objects[self.section(start).name][constant] += 1
-        return Code(dict(functions), dict(objects), dict(self.users))
+        return dict(objects)
 
     def _is_data(self, section):
-        """Whether a section holds the program's own initialized data."""
-        plain = section["sh_type"] == "SHT_PROGBITS" and not section["sh_flags"] & 4
-        return plain and not _NO_DATA.match(section.name)
+        """Return True if a section contains the program's own initialized data."""
+        is_content = section["sh_type"] == "SHT_PROGBITS" and not section["sh_flags"] & 4
+        return is_content and not _NO_DATA.match(section.name)
 
-    def _disassembled(self, start, end):
-        """An iterator of (address, size, mnemonic, operands) of the instructions between two addresses."""
+    def _disassemble(self, start, end):
+        """Iterate over (address, size, mnemonic, operands) of the instructions between two addresses."""
         return self.disassembler.disasm_lite(self.bytes_of(start, end), start)
 
-    def _instructions(self, start, end):
-        """A function's instructions as text with addresses left out, and a list of these addresses."""
+    def _read_instructions(self, start, end):
+        """Read a function's instructions as text without addresses, and the list of these addresses."""
         lines, targets = [], []
-        for address, size, mnemonic, operands in self._disassembled(start, end):
+        for address, size, mnemonic, operands in self._disassemble(start, end):
             if _BRANCH.match(mnemonic) and operands.startswith("0x"):
                 target = int(operands, 16)
                 if start <= target < end:
@@ -235,18 +269,18 @@ class _Image:
             lines.pop()
         return "\n".join(lines), targets
 
-    def _cuts(self, targets):
-        """Sorted addresses at which data without a symbol may begin."""
+    def _find_cuts(self, targets):
+        """Find the sorted addresses at which data without a symbol may begin."""
         cuts = {*targets, *self.starts}
         cuts.update(edge for start, end, _ in self.objects for edge in (start, end))
         cuts.update(addend for symbol, addend in self.relocations.values() if symbol is None)
         if self.fixed:
             for section in filter(self._is_data, self.sections):
-                cuts.update(self._pointers(section["sh_addr"], _end(section)).values())
+                cuts.update(self._find_pointers(section["sh_addr"], _end(section)).values())
         return sorted(cut for cut in cuts if self.section(cut) is not None)
 
-    def _pointers(self, start, end):
-        """Pointers in data: a dict of the place to the address that is stored there."""
+    def _find_pointers(self, start, end):
+        """Find the pointers in data: a dict from the address of a pointer to the address that it contains."""
         first = -(-start // 8) * 8
         if not self.fixed:
             relocated = filter(self.relocations.__contains__, range(first, end - 7, 8))
@@ -256,89 +290,117 @@ class _Image:
         inside = np.flatnonzero((words >= self.starts[0]) & (words < _end(self.sections[-1])))
         return {first + 8 * int(k): int(words[k]) for k in inside if self.section(int(words[k]))}
 
-    def _readings(self, target, user):
-        """A set of names of what lies at an address, and of the object that ends there; `user` is the function that
-        refers to it."""
-        before = bisect.bisect_left(self.objects, (target,)) - 1
-        readings = {self._resolved(target, user)}
-        if before >= 0 and self.objects[before][1] == target:
-            readings.add(f"{self.objects[before][2]}+{target - self.objects[before][0]:x}")
-        return readings
+    def _name_target(self, target, user):
+        """Return the names (set) of a target: of the data or code at the address, and of an object that ends there.
 
-    def _resolved(self, target, user="", depth=0):
-        """What lies at an address, as text that does not depend on the address; `user` is the function that refers
-        to it, or "".
+        `user` is the function that refers to it.
+        """
+        names = {self._describe_target(target, user)}
+        position = bisect.bisect_left(self.objects, (target,)) - 1
+        if position >= 0:
+            start, end, name = self.objects[position]
+            if end == target:
+                names.add(f"{name}+{target - start:x}")
+        return names
+
+    def _describe_target(self, target, user="", depth=0):
+        """Return a text on the data or code at an address that does not depend on the address.
+
+        `user` is the function that refers to it, or "".
         """
         section = self.section(target)
         if section is None:
             return "outside"
         if section.name.startswith(".got") and target in self.relocations:
-            return self._pointed(target, self.relocations[target][1], depth)
+            return self._follow_pointer(target, self.relocations[target][1], depth)
         if section["sh_flags"] & 4:
-            return self._stub(target) if section.name.startswith(".plt") else self._in_function(target)
-        if (covering := _covering(self.objects, target)) is not None:
-            first, _, name = covering
+            if section.name.startswith(".plt"):
+                return self._follow_stub(target)
+            return self._locate_in_function(target)
+        covering = _find_covering(self.objects, target)
+        if covering is not None:
+            start, _, name = covering
             if user:
                 self.users[name].add(user)
-            return f"{name}+{target - first:x}"
+            return f"{name}+{target - start:x}"
         self.referred.add(target)
-        return self._constant(target, depth) if self._is_data(section) else section.name
+        return self._digest_constant(target, depth) if self._is_data(section) else section.name
 
-    def _in_function(self, target):
-        """An address in code as ``FUNCTION+OFFSET``."""
-        covering = _covering(self.functions, target)
-        return "code" if covering is None else f"{covering[2]}+{target - covering[0]:x}"
+    def _locate_in_function(self, target):
+        """Write an address in code as ``FUNCTION+OFFSET``."""
+        covering = _find_covering(self.functions, target)
+        if covering is None:
+            return "code"
+        start, _, name = covering
+        return f"{name}+{target - start:x}"
 
-    def _stub(self, target):
-        """The function that an entry of the procedure linkage table (PLT) jumps to."""
-        for address, size, _, operands in self._disassembled(target, target + 16):
-            if match := _TO_RIP.search(operands):
+    def _follow_stub(self, target):
+        """Return the function to which an entry of the procedure linkage table (PLT) jumps."""
+        for address, size, _, operands in self._disassemble(target, target + 16):
+            match = _TO_RIP.search(operands)
+            if match:
                 entry = address + size + int(match[1] + match[2], 0)
                 symbol, addend = self.relocations.get(entry, ("stub", 0))
-                return f"{symbol}+{addend}" if symbol else self._in_function(addend)
+                return f"{symbol}+{addend}" if symbol else self._locate_in_function(addend)
         return "stub"
 
-    def _constant(self, start, depth=0):
-        """A digest of data without a name, from `start` up to the next address that is referred to; tables of jumps
-        by their targets.
+    def _digest_constant(self, start, depth=0):
+        """Digest data without a name, from `start` up to the next address to which something refers.
 
-        Beyond `_DEEPEST` pointers, the name of the section.
+        A table of jumps is digested by its targets. Beyond `_DEEPEST` pointers, return the name of the section.
         """
         if depth > _DEEPEST:
             return self.section(start).name
         if start not in self.constants:
-            self.constants[start] = self.section(start).name
-            following = bisect.bisect_right(self.cuts, start)
-            end = min([_end(self.section(start)), *self.cuts[following : following + 1]])
-            words = np.frombuffer(self.bytes_of(start, start + (end - start) // 4 * 4), "<i4").tolist()
-            leads = (self._in_function(start + word) for word in words if start not in self.relocations)
-            jumps = list(itertools.takewhile(lambda lead: lead != "code", leads))
-            rest = self._content(start + 4 * len(jumps), end, depth).rstrip("0")
-            self.constants[start] = _digest("\n".join(jumps) + rest)
+            self.constants[start] = self.section(start).name  # for data that refer to themselves
+            next_cut = bisect.bisect_right(self.cuts, start)
+            end = min([_end(self.section(start)), *self.cuts[next_cut : next_cut + 1]])
+            jumps = self._read_jumps(start, end)
+            other_content = self._describe_content(start + 4 * len(jumps), end, depth).rstrip("0")
+            self.constants[start] = _digest("\n".join(jumps) + other_content)
         return self.constants[start]
 
-    def _content(self, start, end, depth=0):
-        """Bytes between two addresses as hexadecimal digits, with pointers replaced by what they point to."""
+    def _read_jumps(self, start, end):
+        """Read the targets of a table of jumps (list of ``FUNCTION+OFFSET``): distances from the table's start."""
+        if start in self.relocations:
+            return []
+        words = np.frombuffer(self.bytes_of(start, start + (end - start) // 4 * 4), "<i4").tolist()
+        targets = (self._locate_in_function(start + word) for word in words)
+        return list(itertools.takewhile(lambda target: target != "code", targets))
+
+    def _describe_content(self, start, end, depth=0):
+        """Return the bytes between two addresses as hexadecimal digits, with texts on their targets for pointers."""
         if start >= end:
             return ""
-        text, at = [], start
-        for where, target in self._pointers(start, end).items():
-            text += [self.bytes_of(at, where).hex(), self._pointed(where, target, depth)]
-            at = where + 8
-        return "|".join([*text, self.bytes_of(at, end).hex()])
+        parts = []
+        position = start
+        for address, target in self._find_pointers(start, end).items():
+            parts += [self.bytes_of(position, address).hex(), self._follow_pointer(address, target, depth)]
+            position = address + 8
+        return "|".join([*parts, self.bytes_of(position, end).hex()])
 
-    def _pointed(self, where, target, depth):
-        """What a pointer stored at `where` points to: a symbol of another file, or what lies at `target`."""
-        symbol, addend = self.relocations.get(where, (None, target))
-        return f"{symbol}+{addend}" if symbol else self._resolved(target, depth=depth + 1)
+    def _follow_pointer(self, address, target, depth):
+        """Return a text on the target of the pointer at `address`: a symbol of another file, or what is at `target`."""
+        symbol, addend = self.relocations.get(address, (None, target))
+        return f"{symbol}+{addend}" if symbol else self._describe_target(target, depth=depth + 1)
+
+
+def _read_relocations(section, names):
+    """Read the entries of a section of relocations: a dict from address to (name of the symbol or None, addend)."""
+    relocations = {}
+    for entry in section.iter_relocations():
+        symbol = entry["r_info_sym"]
+        name = names.get_symbol(symbol).name if symbol else None
+        relocations[entry["r_offset"]] = name, entry["r_addend"] if section.is_RELA() else 0
+    return relocations
 
 
 def _end(section):
-    """Address behind a section."""
+    """Return the address behind a section."""
     return section["sh_addr"] + section["sh_size"]
 
 
-def _covering(extents, address):
-    """The (start, end, name) of a sorted list that an address lies in; None if in none."""
+def _find_covering(extents, address):
+    """Return the (start, end, name) of a sorted list that contains an address; None if there is none."""
     at = bisect.bisect_right(extents, (address, 1 << 65)) - 1
     return extents[at] if at >= 0 and extents[at][0] <= address < extents[at][1] else None

@@ -1,8 +1,9 @@
 """Put the result of comparing two versions into a dict for JSON, and write it as text or Markdown.
 
-The dict is the same for measured and simulated versions. :func:`make_report` takes both versions, the verdict and
-further entries, :func:`make_refusal` the reason why there is none. The entries are described in docs/compare-method.md.
-:func:`write_text` and :func:`write_markdown` take such a dict, and return what `cmlib compare` prints.
+Measured and simulated versions have the same kind of dict; docs/compare-method.md describes its entries.
+:func:`make_report` takes both versions, the verdict and further entries; :func:`make_refusal` takes the reason why
+there is no verdict. :func:`write_text` and :func:`write_markdown` take such a dict, and return the output of `cmlib
+compare`.
 """
 
 import numpy as np
@@ -12,35 +13,41 @@ from cmlib.templates import template
 
 SCHEMA = 2  # of the JSON, as docs/compare-method.md describes it
 REFUSED = "refused"
-_MOST_CAUSES = 3  # causes that are written
+_MOST_CAUSES = 3  # causes that are written, at most
 _LEAST_SHARE = 0.1  # causes with a smaller share of the first cause's are not written
 
 
 def make_refusal(reason):
-    """Result (dict) where nothing could be compared: schema, verdict ("refused"), anomaly (None), and refused.
+    """Return the result (dict) if nothing could be compared, with the `reason` (str).
 
-    The last is a list of the `reason` (str).
+    Keys: schema, verdict ("refused"), anomaly (None), and refused (list with the reason).
     """
     return {"schema": SCHEMA, "verdict": REFUSED, "anomaly": None, "refused": [reason]}
 
 
 def make_report(old, new, verdict, **results):
-    """The result (dict) of comparing two versions, whether they were measured or simulated.
+    """Return the result (dict) of comparing two versions, measured or simulated.
 
-    `old` and `new` have a `name` and `runs`, of which only the number is taken; `verdict` (str) is one of
-    :mod:`cmlib.compare.times` or :mod:`cmlib.compare.simulated_counts`, or "counters differ"; `results`
-    are further entries. Keys: schema, verdict, anomaly (True if slower), refused (empty), old and new (dicts of name
-    and runs), and those of `results`.
+    `old` and `new` have a `name` and `runs` (only their number is used). `verdict` (str) is one of
+    :mod:`cmlib.compare.times` or :mod:`cmlib.compare.simulated_counts`, or "counters differ". `results` are further
+    entries. Keys: schema, verdict, anomaly (True if slower), refused (empty), old and new (dicts of name and runs), and
+    the keys of `results`.
     """
-    names = {form: {"name": of.name, "runs": len(of.runs)} for form, of in (("old", old), ("new", new))}
-    common = {"schema": SCHEMA, "verdict": verdict, "anomaly": verdict == SLOWER, "refused": []}
-    return common | names | results
+    return {
+        "schema": SCHEMA,
+        "verdict": verdict,
+        "anomaly": verdict == SLOWER,
+        "refused": [],
+        "old": {"name": old.name, "runs": len(old.runs)},
+        "new": {"name": new.name, "runs": len(new.runs)},
+        **results,
+    }
 
 
 def to_rows(frame, *, unbounded=np.inf):
-    """List of the rows of a DataFrame (`frame`) as dicts for JSON.
+    """Return the rows of a DataFrame (`frame`) as a list of dicts for JSON.
 
-    NaN, infinite numbers, and numbers whose absolute value is `unbounded` or more, become None.
+    NaN, infinite numbers, and numbers with an absolute value of `unbounded` or more, become None.
     """
 
     def finite(value):

@@ -1,9 +1,9 @@
-"""Compare two versions of a program by simulated counts: does the new one execute more, and in which functions?
+"""Compare two versions of a program by simulated counts, and find out whether the new one executes more, and where.
 
-:func:`compare_simulated` runs both commands (text) under Valgrind's Callgrind, and gives the result as a dict:
-verdict, counts by event, functions that changed, and more. Exact counts are of what was executed (instructions,
-loads, stores, branches); modelled ones are misses and mispredictions of Callgrind's model of caches and of a branch
-predictor. A CmlibError if a command fails or is a recording, or Valgrind is missing.
+:func:`compare_simulated` runs both commands (text) under Valgrind's Callgrind, and returns the result as a dict:
+verdict, counts by event, functions that changed, and more. Exact counts are of executed operations (instructions,
+loads, stores, branches). Modeled counts are the misses and mispredictions of Callgrind's model of caches and of a
+branch predictor. CmlibError if a command fails or is a recording, or Valgrind is missing.
 """
 
 import contextlib
@@ -51,10 +51,12 @@ from cmlib.scratch import scratch_folder
 from cmlib.terminal import say
 
 _INSTRUCTIONS = "sim.instructions"
-_START_S = 3  # to start Valgrind and to read what it wrote [s]
-_SLOWDOWN = 60, 200  # times a program's own time, from and to (docs/simulated-counts.md)
-_HARDLY = 0.01  # share of instructions: if a script executes less, the interpreter's start-up is not left out
-_MOST_IN_LIBC = 0.1  # share of the instructions in libc's routines above which a verdict depends on them
+_START_S = 3  # to start Valgrind and to read its output [s]
+_SLOWDOWN = 60, 200  # multiples of a program's own time, from and to (docs/simulated-counts.md)
+_LEAST_IN_SCRIPT = (
+    0.01  # share of instructions: if a script executes less, the interpreter's start-up is not left out
+)
+_MOST_IN_LIBC = 0.1  # a verdict depends on libc's routines if they have a larger share of the instructions
 _LIBC = r"/(?:libc|ld-musl|libmusl)[^/]*$"
 
 
@@ -62,13 +64,28 @@ _LIBC = r"/(?:libc|ld-musl|libmusl)[^/]*$"
 class SimulatedVersion:
     """Simulated counts of one version.
 
-    `name` is its command. `runs` has a row per run, a column per event; `functions` their mean by function (index), and
-    file. `libc_share` and `startup_share` are shares (0-1) of instructions that the C library executes, and that an
-    interpreter's start-up, left out of the counts, did. `interpreter` names the
-    interpreter that has most of the estimated cycles ("" if none has), and `names_script` is True if functions of a
-    Python script have their names. `repetitions` is the mean number of repetitions of string
-    instructions in a run, `n_threads` the largest number of threads. `about` is a dict of Valgrind's version, caches
-    and environment.
+    Attributes
+    ----------
+    name : str
+        Its command.
+    runs : DataFrame
+        Counts, one row per run, one column per event.
+    functions : DataFrame
+        Mean counts over the runs, one row per function, and its file.
+    libc_share : float
+        Share (0-1) of the instructions in the C library.
+    startup_share : float
+        Share (0-1) of the instructions in an interpreter's start-up, which is left out of the counts.
+    interpreter : str
+        The interpreter that has most of the estimated cycles; "" if none has.
+    names_script : bool
+        True if functions of a Python script have their names.
+    repetitions : float
+        Mean number of repetitions of string instructions in a run.
+    n_threads : int
+        Largest number of threads.
+    about : dict
+        Valgrind's version, caches and environment.
     """
 
     name: str
@@ -96,33 +113,32 @@ def compare_simulated(
     notify=say,
     progress=lambda: None,
 ):
-    """Simulate two versions, and judge the new one by its instructions and its modelled misses.
+    """Simulate two versions, and judge the new one by its instructions and its modeled misses.
 
-    What an interpreter executes without its script is left out: it would dilute any change.
+    The start-up of an interpreter is left out, because it would dilute any change of the script.
 
     Parameters
     ----------
     old, new : str
         Commands.
-    n_runs : int
-        Simulated runs of each; the result tells how far their counts differ.
-    smallest, smallest_modelled : float
-        Smallest relevant change of exact and of modelled counts, as a share.
+    n_runs : int, default 2
+        Number of simulated runs of each.
+    smallest, smallest_modelled : float, default 0.005 and 0.02
+        Smallest relevant change of exact and of modeled counts, as a share.
     caches : dict, optional
-        Caches to simulate, from Valgrind's names (I1, D1, LL) to text ``SIZE,WAYS,LINE``; by default this
-        machine's.
+        Caches to simulate, from Valgrind's names (I1, D1, LL) to text ``SIZE,WAYS,LINE``. Default: this machine's.
     sources : pair of paths, optional
-        Source files of both, to name what was changed.
+        Source files of both, to name changed functions.
     timeout : float, optional
-        Longest run [s].
+        Time limit of each run [s].
     notify, progress : callable
-        Called with a sentence (str) on what happens; called without arguments after each run.
+        Called with a sentence (str) on the progress; called without arguments after each run.
 
     Returns
     -------
     dict
-        What ``--simulate --json`` prints, as docs/compare-method.md has it: schema, verdict (str), anomaly (True if the
-        new one is slower), old and new (name, number of runs), counts (a list of dicts, one for each event),
+        The output of ``--simulate --json``, as docs/compare-method.md describes it: schema, verdict (str), anomaly
+        (True if the new one is slower), old and new (name, number of runs), counts (list of dicts, one for each event),
         cycle_estimate_ratio, counters (with causes: functions that changed), rules, limited_by and more.
 
     Raises
@@ -130,7 +146,7 @@ def compare_simulated(
     CmlibError
         If a command is a recording, fails, or takes too long, or Valgrind is missing.
     ValueError
-        If a command can't be split into words as a shell does, or a tree of `sources` has no source.
+        If a command can't be split into words as a shell does, or a tree of `sources` contains no source.
     """
     changed = changed_functions(*sources) if sources else []
     options = cache_options(caches or {})
@@ -143,12 +159,20 @@ def compare_simulated(
     n_empty = _announce(commands, n_runs, notify)
     texts = _simulate_all(commands, n_runs, n_empty, options, notify, progress)
     startups = [_simulate_startup(command, options) for command in commands]
-    old, new = map(_make_version, commands, texts, startups)
+    old_version, new_version = map(_make_version, commands, texts, startups)
+    return _judge(old_version, new_version, changed, smallest, smallest_modelled)
 
+
+def _judge(old, new, changed, smallest, smallest_modelled):
+    """Judge the new of two SimulatedVersions by the old one, and return the result of :func:`compare_simulated`.
+
+    `changed` are the functions with changed source (list of dicts).
+    """
     table = simulated_events()
     tests = compare_counts(old.runs, new.runs, table, smallest, smallest_modelled)
-    estimates = compare_estimates(tests, old.runs, new.runs, table["weight"], smallest_modelled)
-    verdict, ratio, by_misses, threshold = estimates
+    verdict, cycle_ratio, by_misses, threshold = compare_estimates(
+        tests, old.runs, new.runs, table["weight"], smallest_modelled
+    )
     verdict, withheld = withhold_verdict(
         verdict,
         (old.repetitions, new.repetitions),
@@ -157,11 +181,11 @@ def compare_simulated(
         instructions=tests.iloc[0]["verdict"],
         smallest=smallest,
     )
-    changes = tests[tests["verdict"] != NO_CHANGE]
-    causes = to_rows(blame_changes(changes, old.functions, new.functions, n_runs))
-    by_libc = max(old.libc_share, new.libc_share) > _MOST_IN_LIBC
-    differing = max(spread(version.runs)[_INSTRUCTIONS] for version in (old, new))
-    repeats = bool(differing <= REPEATS)
+    counters = _describe_causes(tests, old, new)
+    causing_functions = {cause["function"] for cause in counters["causes"]}
+    depends_on_libc = max(old.libc_share, new.libc_share) > _MOST_IN_LIBC
+    largest_spread = max(spread(version.runs)[_INSTRUCTIONS] for version in (old, new))
+    repeats = bool(largest_spread <= REPEATS)
     return make_report(
         old,
         new,
@@ -171,42 +195,57 @@ def compare_simulated(
         settled=repeats,
         libc_share={"old": old.libc_share, "new": new.libc_share},
         startup_share={"old": old.startup_share, "new": new.startup_share},
-        depends_on_libc=by_libc,
+        depends_on_libc=depends_on_libc,
         interpreter={"old": old.interpreter, "new": new.interpreter},
         names_script=old.names_script or new.names_script,
         threads={"old": old.n_threads, "new": new.n_threads},
         string_repetitions={"old": old.repetitions, "new": new.repetitions},
-        limited_by=[*list_limits(verdict, libc=by_libc, repeats=repeats), *withheld],
+        limited_by=[*list_limits(verdict, libc=depends_on_libc, repeats=repeats), *withheld],
         p_value=None,
-        rules={
-            "test": "ranges of the runs' counts, which repeat",
-            "alpha": None,
-            "smallest_change": smallest,
-            "smallest_modelled_change": smallest_modelled,
-            "smallest_estimated_change": threshold,
-            "correction": None,
-            "tests": len(tests),
-            "looks": 1,
-            "untested": [],
-            "paired": True,
-        },
+        rules=_describe_rules(len(tests), smallest, smallest_modelled, threshold),
         times=[],
         counts=to_rows(tests),
-        cycle_estimate_ratio=ratio,
+        cycle_estimate_ratio=cycle_ratio,
         cycles_by_misses=by_misses,
-        counters={
-            "counted_per": "run",
-            "differ": bool(len(changes)),
-            "p_value": None,
-            "functions": [],
-            "causes": causes,
-        },
-        changed_functions=mark_named(changed, {cause["function"] for cause in causes}),
+        counters=counters,
+        changed_functions=mark_named(changed, causing_functions),
     )
 
 
+def _describe_rules(n_tests, smallest, smallest_modelled, smallest_estimated):
+    """Return the entry ``rules`` of the result: a dict."""
+    return {
+        "test": "ranges of the runs' counts, which repeat",
+        "alpha": None,
+        "smallest_change": smallest,
+        "smallest_modelled_change": smallest_modelled,
+        "smallest_estimated_change": smallest_estimated,
+        "correction": None,
+        "tests": n_tests,
+        "looks": 1,
+        "untested": [],
+        "paired": True,
+    }
+
+
+def _describe_causes(tests, old, new):
+    """Return the entry ``counters`` of the result (dict): the functions that account for changed counts."""
+    changes = tests[tests["verdict"] != NO_CHANGE]
+    causes = blame_changes(changes, old.functions, new.functions, len(new.runs))
+    return {
+        "counted_per": "run",
+        "differ": bool(len(changes)),
+        "p_value": None,
+        "functions": [],
+        "causes": to_rows(causes),
+    }
+
+
 def _announce(commands, n_runs, notify):
-    """Run each command once, tell how long the simulations will take, and return how many are of an empty script."""
+    """Run each command once, and announce how long the simulations will take.
+
+    Return the number of simulations of an empty script.
+    """
     seconds = sum(
         run_timed(command.argv(0), environment={}, timeout=command.timeout)[1] for command in commands
     )
@@ -222,15 +261,15 @@ def _announce(commands, n_runs, notify):
 
 
 def _simulate_all(commands, n_runs, n_empty, options, notify, progress):
-    """Simulate each command `n_runs` times; for each command, a list of what Callgrind wrote (str)."""
+    """Simulate each command `n_runs` times, and return a list of Callgrind's outputs (str) for each command."""
     texts = [[], []]
     n_others = 2 * n_runs + n_empty - 1
     for run in range(n_runs):
-        for command, written in zip(commands, texts, strict=True):
+        for command, outputs in zip(commands, texts, strict=True):
             started = time.monotonic()
-            written.append(_simulate_run(command, command.argv(run), options))
+            outputs.append(_simulate_run(command, command.argv(run), options))
             progress()
-            if written is texts[0] and run == 0:
+            if outputs is texts[0] and run == 0:
                 seconds = time.monotonic() - started
                 others = f"the other {n_others} take about {_round_time(n_others * seconds)}"
                 notify(f"The first simulation took {_round_time(seconds)}; {others}.")
@@ -243,52 +282,76 @@ def _round_time(seconds):
 
 
 def _simulate_run(version, argv, options):
-    """What Callgrind writes of one run (str)."""
+    """Simulate one run, and return Callgrind's output (str)."""
     with scratch_folder() as folder:
-        options, limit_s = [*options, *EACH_INSTRUCTION, *EACH_THREAD], version.timeout
-        outcome = simulate(argv, Path(folder), options=options, python=True, env=FIXED_LIBC, limit_s=limit_s)
+        outcome = simulate(
+            argv,
+            Path(folder),
+            options=[*options, *EACH_INSTRUCTION, *EACH_THREAD],
+            python=True,
+            env=FIXED_LIBC,
+            limit_s=version.timeout,
+        )
         return outcome.raw.decode(errors="replace")
 
 
 def _simulate_startup(version, options):
-    """What an interpreter executes without its script, by function; None if the command starts none, or it fails."""
+    """Simulate the start-up of an interpreter without its script, and return its counts by function, file and object.
+
+    Return None if the command starts no interpreter, or the simulation fails.
+    """
     with scratch_folder() as folder, contextlib.suppress(CmlibError):
         empty = folder / "empty"
         empty.touch()
         argv = remove_script(version.argv(0), str(empty))
-        return argv and _sum_by_place(_simulate_run(version, argv, options))
+        if argv:
+            return _sum_by_function(_simulate_run(version, argv, options))
+    return None
 
 
-def _sum_by_place(text):
-    """Callgrind's counts by function, file and object, from its text; DataFrame."""
+def _sum_by_function(text):
+    """Sum the counts in Callgrind's output by function, file and object: a DataFrame."""
     return read_functions(text, strings_once=True).groupby(["function", "file", "object"]).sum()
 
 
 def _make_version(version, texts, startup):
-    """A SimulatedVersion from the texts of its runs and the counts of its start-up (or None)."""
+    """Make a SimulatedVersion from the outputs of its runs and the counts of its start-up (or None)."""
     parts = read_parts(texts[0])
     about = {"version": parts.version, "caches": parts.caches, "environment": FIXED_LIBC}
-    tables, share = list(map(_sum_by_place, texts)), 0.0
+    tables = list(map(_sum_by_function, texts))
+    startup_share = 0.0
     if startup is not None:
-        alone = [(table - startup.reindex(table.index, fill_value=0)).clip(lower=0) for table in tables]
-        left = min(a["Ir"].sum() / table["Ir"].sum() for a, table in zip(alone, tables, strict=True))
-        tables, share = (alone, float(1 - left)) if left > _HARDLY else (tables, 0.0)
+        tables, startup_share = _subtract_startup(tables, startup)
     runs = pd.DataFrame([as_events(table).sum() for table in tables])
     rows = pd.concat([table.reset_index() for table in tables], ignore_index=True)
     rows["function"] = list(map(display_name, rows["function"], rows["object"]))
     by_function = rows.groupby("function")
     counts = as_events(by_function[list(simulated_events()["callgrind"])].sum()) / len(tables)
     files = rows.loc[by_function["Ir"].idxmax()].set_index("function")["file"]
-    of_libc = rows.loc[rows["object"].str.contains(_LIBC), "Ir"].sum() / rows["Ir"].sum()
+    libc_share = rows.loc[rows["object"].str.contains(_LIBC), "Ir"].sum() / rows["Ir"].sum()
     return SimulatedVersion(
         name=version.command,
         runs=runs,
         functions=counts.assign(file=files),
-        libc_share=float(of_libc),
-        startup_share=share,
+        libc_share=float(libc_share),
+        startup_share=startup_share,
         interpreter=find_interpreter(as_events(tables[0])),
         names_script=names_python(tables[0]),
         repetitions=float(sum(table[REPETITIONS].sum() for table in tables) / len(tables)),
         n_threads=max(map(count_threads, texts)),
         about=about,
     )
+
+
+def _subtract_startup(tables, startup):
+    """Subtract the counts of the start-up from those of each run; return the tables, and the start-up's share (0-1).
+
+    The tables are returned unchanged, with a share of 0, if the script executes hardly any instructions.
+    """
+    script_tables = [(table - startup.reindex(table.index, fill_value=0)).clip(lower=0) for table in tables]
+    script_share = min(
+        script["Ir"].sum() / table["Ir"].sum() for script, table in zip(script_tables, tables, strict=True)
+    )
+    if script_share <= _LEAST_IN_SCRIPT:
+        return tables, 0.0
+    return script_tables, float(1 - script_share)

@@ -1,10 +1,10 @@
 """Compare simulated counts of two versions of a program: which events changed, and in which functions.
 
-Events are Callgrind's: exact ones (instructions, loads, stores, branches, as they were executed) and modelled ones
-(cache misses and mispredictions, by its model of caches and of a branch predictor). :func:`compare_counts` takes
-the counts of both versions (DataFrames, a row per run), and gives a DataFrame with a row per event;
-:func:`compare_estimates` gives the verdict ("slower", "may be slower", "faster", "same" or "inconclusive"). A
-KeyError if an event is missing from the counts.
+Events are Callgrind's: exact ones (executed instructions, loads, stores and branches) and modeled ones (cache misses
+and mispredictions, by its model of caches and of a branch predictor). :func:`compare_counts` takes the counts of both
+versions (DataFrames with one row per run), and returns a DataFrame with one row per event; :func:`compare_estimates`
+returns the verdict ("slower", "may be slower", "faster", "same" or "inconclusive"). KeyError if an event is missing
+from the counts.
 """
 
 import numpy as np
@@ -18,11 +18,14 @@ MAY_BE_SLOWER, SAME = "may be slower", "same"
 LEAST_ESTIMATE = 0.05
 
 _EXACT = "exact"
-# A modelled event changes only if its cost changes by this share of the estimated cycles: 5 % of few misses is little.
+# A modeled event changes only if its cost changes by this share of the estimated cycles: 5 % of few misses is little.
 _LEAST_COST = 0.001
-# A change must be so many times the difference between runs of one version.
+# A change must be at least this multiple of the difference between runs of one version.
 _TIMES_SPREAD = 5
-_MOST_FUNCTIONS, _LEAST_SHARE = 5, 0.1  # functions named for an event, and their least share of its change
+_MOST_FUNCTIONS, _LEAST_SHARE = (
+    5,
+    0.1,
+)  # functions named for an event at most, and their least share of its change
 
 
 def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
@@ -31,34 +34,38 @@ def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
     Parameters
     ----------
     old, new : DataFrame of float, shape (n_runs, n_events)
-        Counts of whole runs, a row per run; columns are the events in the order of `table`.
+        Counts of whole runs, one row per run; columns are the events in the order of `table`.
     table : DataFrame
         Index: the events; columns ``kind`` ("exact" or "modelled") and ``weight`` (cycles that the estimate charges for
         one event), as :func:`cmlib.io.events.simulated_events` returns.
     smallest, smallest_modelled : float, default 0.005 and 0.02
-        Smallest relevant change of exact and of modelled events, as a share of the old count.
+        Smallest relevant change of exact and of modeled events, as a share of the old count.
 
     Returns
     -------
     DataFrame
-        A row per event: event; kind; verdict (``more``, ``fewer``, ``no change``); ratio (new over old mean); old and
+        One row per event: event; kind; verdict (``more``, ``fewer``, ``no change``); ratio (new over old mean); old and
         new (means); spread (largest relative difference between runs of one version); threshold (smallest change, as a
-        share, that is a verdict here: `smallest`, or five times the spread).
+        share, that counts as changed: the smallest relevant change, or five times the spread).
     """
-    means = old.mean(), new.mean()
-    differing = pd.concat([spread(old), spread(new)], axis=1).max(axis=1)
-    wanted = pd.Series(np.where(table["kind"] == _EXACT, smallest, smallest_modelled), table.index)
-    threshold = wanted.clip(lower=_TIMES_SPREAD * differing)
-    difference = means[1] - means[0]
-    costly = table["weight"] * difference.abs() >= _LEAST_COST * (means[0][table.index] @ table["weight"])
-    relevant = (difference.abs() >= threshold * means[0]) & (difference != 0)
-    apart = (new.min() > old.max()) | (new.max() < old.min())
-    changed = relevant & apart & (costly | (table["kind"] == _EXACT))
+    old_mean, new_mean = old.mean(), new.mean()
+    difference = new_mean - old_mean
+    is_exact = table["kind"] == _EXACT
+    largest_spread = pd.concat([spread(old), spread(new)], axis=1).max(axis=1)
+    smallest_relevant = pd.Series(np.where(is_exact, smallest, smallest_modelled), table.index)
+    threshold = smallest_relevant.clip(lower=_TIMES_SPREAD * largest_spread)
+    old_cycles = old_mean[table.index] @ table["weight"]
+    is_costly = table["weight"] * difference.abs() >= _LEAST_COST * old_cycles
+    is_relevant = (difference.abs() >= threshold * old_mean) & (difference != 0)
+    ranges_are_disjoint = (new.min() > old.max()) | (new.max() < old.min())
+    is_changed = is_relevant & ranges_are_disjoint & (is_costly | is_exact)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = (means[1] / means[0]).where(means[0] > 0, np.where(means[1] > 0, np.inf, 1.0))
-    verdict = np.where(changed, np.where(difference > 0, "more", "fewer"), NO_CHANGE)
-    tests = table[["kind"]].assign(verdict=verdict, ratio=ratio, old=means[0], new=means[1])
-    return tests.assign(spread=differing, threshold=threshold).rename_axis("event").reset_index()
+        ratio = (new_mean / old_mean).where(old_mean > 0, np.where(new_mean > 0, np.inf, 1.0))
+    verdict = np.where(is_changed, np.where(difference > 0, "more", "fewer"), NO_CHANGE)
+    tests = table[["kind"]].assign(
+        verdict=verdict, ratio=ratio, old=old_mean, new=new_mean, spread=largest_spread, threshold=threshold
+    )
+    return tests.rename_axis("event").reset_index()
 
 
 def compare_estimates(tests, old, new, weight, smallest=0.02):
@@ -67,44 +74,46 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
     Parameters
     ----------
     tests : DataFrame
-        Result of :func:`compare_counts`, a row per event, of which verdict, threshold and spread of the first row are
-        used; this must be that of instructions.
+        Result of :func:`compare_counts`; its first row must be that of instructions, the only one that is used.
     old, new : DataFrame of float, shape (n_runs, n_events)
-        Simulated counts, a row per run.
+        Simulated counts, one row per run.
     weight : Series
-        Cycles that the estimate charges for one event, by event; instructions come first, misses and mispredictions
-        after.
+        Cycles that the estimate charges for one event, by event: instructions first, then misses and mispredictions.
     smallest : float, default 0.02
         Smallest relevant change by misses, as a share of the old version's estimated cycles.
 
     Returns
     -------
     verdict : str
-        ``slower``, ``may be slower`` (more misses alone), ``faster`` (fewer instructions, and misses no more),
-        ``same``; or ``inconclusive`` if runs of one version differ so much that the smallest relevant change could not
-        be told.
+        ``slower``, ``may be slower`` (only misses increased), ``faster`` (fewer instructions, and misses did not
+        increase), or ``same``; ``inconclusive`` if runs of one version differ so much that the smallest relevant change
+        could not be recognized.
     ratio : float
         Estimated cycles of the new version, as a multiple of the old one's.
     by_misses : float
-        Change of the cycles that misses and mispredictions are charged, as a share of the old version's estimated ones.
+        Change of the cycles of misses and mispredictions, as a share of the old version's estimated cycles.
     threshold : float
-        Relative change of the estimated cycles from which on a version is slower even with the same instructions.
+        Smallest relative change of the estimated cycles with which a version is slower even with the same instructions.
     """
-    cycles = [runs[weight.index] @ weight for runs in (old, new)]
-    misses = [runs[weight.index[1:]] @ weight.iloc[1:] for runs in (old, new)]
-    base, noise = cycles[0].mean(), _TIMES_SPREAD * max(map(spread, cycles))
-    by_misses, change = ((b.mean() - a.mean()) / base for a, b in (misses, cycles))
+    old_cycles, new_cycles = (runs[weight.index] @ weight for runs in (old, new))
+    old_misses, new_misses = (runs[weight.index[1:]] @ weight.iloc[1:] for runs in (old, new))
+    noise = _TIMES_SPREAD * max(spread(old_cycles), spread(new_cycles))
+    change = (new_cycles.mean() - old_cycles.mean()) / old_cycles.mean()
+    by_misses = (new_misses.mean() - old_misses.mean()) / old_cycles.mean()
     threshold = max(LEAST_ESTIMATE, noise)
-    first = tests.iloc[0]
-    instructions = first["verdict"]
-    if instructions == "more" or (change >= threshold and cycles[1].min() > cycles[0].max()):
+    instructions = tests.iloc[0]
+    more_cycles = change >= threshold and new_cycles.min() > old_cycles.max()
+    more_misses = by_misses >= max(smallest, noise) and new_misses.min() > old_misses.max()
+    if instructions["verdict"] == "more" or more_cycles:
         verdict = SLOWER
-    elif by_misses >= max(smallest, noise) and misses[1].min() > misses[0].max():
+    elif more_misses:
         verdict = MAY_BE_SLOWER
-    elif instructions == "fewer":
+    elif instructions["verdict"] == "fewer":
         verdict = FASTER
+    elif 0 < instructions["threshold"] <= _TIMES_SPREAD * instructions["spread"]:
+        verdict = INCONCLUSIVE
     else:
-        verdict = INCONCLUSIVE if 0 < first["threshold"] <= _TIMES_SPREAD * first["spread"] else SAME
+        verdict = SAME
     return verdict, float(1 + change), float(by_misses), float(threshold)
 
 
@@ -126,7 +135,7 @@ def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, instruc
     n_threads : int
         Largest number of threads of either version.
     instructions : {"more", "fewer", "no change"}
-        How the number of instructions changed, each string instruction counted once.
+        Change of the number of instructions, with each string instruction counted once.
     smallest : float, default 0.005
         Smallest relevant change, as a share of the instructions.
 
@@ -155,7 +164,7 @@ def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, instruc
 
 
 def blame_changes(tests, old, new, n_runs):
-    """Find the functions that account for changed counts: a DataFrame, a row for each event in `tests` and function.
+    """Find the functions that account for changed counts: a DataFrame with one row per event in `tests` and function.
 
     `tests` has rows of :func:`compare_counts`. `old` and `new` have one row per function, one column per event, and a
     column ``file``. For each event, at most five functions are listed, each with a tenth or more of the change. The
@@ -173,27 +182,28 @@ def blame_changes(tests, old, new, n_runs):
 
 
 def blame(old, new, event):
-    """Functions with a tenth or more of an event's change, at most five, those with the largest share first.
+    """Find at most five functions with a tenth or more of an event's change, those with the largest share first.
 
-    `old` and `new` are Callgrind's counts in each function itself, without its callees: a row per function, a column
-    per event, and ``file``. Returns a DataFrame, a row per function: share (of the change), times_usual (new over old
-    count, infinite for a new function), function, location (its file).
+    `old` and `new` are Callgrind's counts in each function itself, without its callees: one row per function, one
+    column per event, and ``file``. Return a DataFrame with one row per function: share (of the change), times_usual
+    (new over old count, infinite for a new function), function, location (its file).
     """
     counts = pd.concat({"old": old[event], "new": new[event]}, axis=1).fillna(0.0)
     difference = counts["new"] - counts["old"]
     share = difference / difference.sum()
-    named = share[share >= _LEAST_SHARE].nlargest(_MOST_FUNCTIONS)
-    before, after = (counts.loc[named.index, form] for form in ("old", "new"))
+    largest = share[share >= _LEAST_SHARE].nlargest(_MOST_FUNCTIONS)
+    before = counts.loc[largest.index, "old"]
+    after = counts.loc[largest.index, "new"]
     ratio = (after / before.where(before > 0)).fillna(np.inf)
-    files = new["file"].combine_first(old["file"])[named.index]
-    table = {"share": named, "times_usual": ratio, "function": named.index, "location": files}
+    files = new["file"].combine_first(old["file"])[largest.index]
+    table = {"share": largest, "times_usual": ratio, "function": largest.index, "location": files}
     return pd.DataFrame(table).reset_index(drop=True)
 
 
 def spread(runs):
-    """Largest difference between runs of one version, as a share of the smallest count.
+    """Compute the largest difference between runs of one version, as a share of the smallest count.
 
-    `runs` is a DataFrame, a row per run, a column per event; returned is a Series by event (of a Series of runs, a
-    float). All are 0 for a single run; counts below 1 are taken as 1 in the divisor.
+    `runs` is a DataFrame with one row per run and one column per event, or a Series with one value per run. Return a
+    Series by event, or a float. It is 0 for a single run; the divisor is at least 1.
     """
     return (runs.max() - runs.min()) / np.maximum(runs.min(), 1)

@@ -1,9 +1,8 @@
 """Find the functions that differ between two source trees, and where to put regions for them (AutoPerf, §3.1).
 
-:func:`changed_functions` takes two folders or files, and gives a list of dicts, one for each function: function
-(name), change, location (file:line) and targets (functions to put regions around). A region is a stretch of code
-whose events are counted by themselves. A ValueError if a tree holds no source; a file that can't be parsed has no
-functions.
+:func:`changed_functions` takes two folders or files, and returns one dict per changed function: function (name),
+change, location (file:line) and targets (functions to put regions around). A region is a stretch of code with events
+that are counted separately. ValueError if a tree contains no source; a file that can't be parsed has no functions.
 """
 
 import ast
@@ -17,19 +16,30 @@ from pathlib import Path
 from cmlib.errors import InputError
 from cmlib.extras import check_extra
 
-_MOST_STATEMENTS = 2  # of a small function
+_MOST_STATEMENTS = 2  # of a small function, at most
 _CALL = re.compile(r"\b(\w+)(?: <[\w :,*&<>]{,1000}>)? \(")  # a call in tokens joined by blanks
-_ENDS = (";", "{", "}", ":")  # tokens behind which the head of a function can begin
+_ENDS = (";", "{", "}", ":")  # tokens after which the head of a function can begin
 
 
 @dataclass(frozen=True)
 class Function:
     """A function in a source file.
 
-    `path`, `line` and `name` (with its scopes, as in ``Class::method`` or ``Class.method``) say where it is.
-    `parameters` and `tokens` are compared with those of another version: words of the source without comments, or, of
-    Python, dumps of the syntax tree. `calls` has the names of the functions that it calls, without scopes; `small` is
-    True if it is inline or has at most two statements, `local` if only its own file can call it.
+    Attributes
+    ----------
+    path : str
+    line : int
+    name : str
+        Name with its scopes, such as ``Class::method`` or ``Class.method``.
+    parameters, tokens : tuple of str
+        Words of the source without comments, or, for Python, dumps of the syntax tree; they are compared with those of
+        another version.
+    calls : frozenset of str
+        Names of the functions that it calls, without scopes.
+    small : bool
+        True if it is inline or has at most two statements.
+    local : bool
+        True if only its own file can call it.
     """
 
     path: str
@@ -62,49 +72,54 @@ def changed_functions(old, new):
     Raises
     ------
     ValueError
-        If a tree holds no source.
+        If a tree contains no source.
     """
     before, after = read_functions(old), read_functions(new)
-    matched = [_match(before[name], after[name]) for name in {**after, **before}]
-    added = {function for changes in matched for function in changes["added"]}
+    changes = [_match(before[name], after[name]) for name in {**after, **before}]
+    added = {function for change in changes for function in change["added"]}
     callers = defaultdict(list)
     for caller in itertools.chain(*after.values()):
         for called in caller.calls:
             callers[called].append(caller)
-    rows = [
-        {
-            "function": function.name,
-            "change": change,
-            "location": f"{function.path}:{function.line}",
-            "targets": [] if change == "removed" else _targets(function, added, callers),
-        }
-        for changes in matched
-        for change, functions in changes.items()
-        for function in functions
-    ]
+    rows = []
+    for change in changes:
+        for kind, functions in change.items():
+            for function in functions:
+                targets = [] if kind == "removed" else _find_targets(function, added, callers)
+                rows.append(
+                    {
+                        "function": function.name,
+                        "change": kind,
+                        "location": f"{function.path}:{function.line}",
+                        "targets": targets,
+                    }
+                )
     return sorted(rows, key=lambda row: (row["location"], row["function"]))
 
 
 def mark_named(changed, names):
     """Mark the changed functions that a comparison names: a list of dicts with a further key ``in_verdict`` (bool).
 
-    `changed` are rows of :func:`changed_functions` (function, change, location, targets). True if `names` (of
-    functions that a comparison found) has the function or one of its targets; scopes are ignored.
+    `changed` are rows of :func:`changed_functions` (function, change, location, targets), `names` the functions that a
+    comparison found. The key is True if the function or one of its targets is among these; scopes are ignored.
     """
-    named = set(map(_last_name, names))
-    called = [{*map(_last_name, [row["function"], *row["targets"]])} for row in changed]
-    return [row | {"in_verdict": not named.isdisjoint(of)} for row, of in zip(changed, called, strict=True)]
+    found = set(map(_last_name, names))
+    marked = []
+    for row in changed:
+        own_names = {_last_name(name) for name in (row["function"], *row["targets"])}
+        marked.append(row | {"in_verdict": not found.isdisjoint(own_names)})
+    return marked
 
 
 def _last_name(name):
-    """A function's name without its scopes."""
+    """Return a function's name without its scopes."""
     return name.replace("::", ".").rsplit(".", 1)[-1]
 
 
 def read_functions(tree):
     """Read the functions in a folder or file (`tree`, a path): a dict from name to the list of Functions of that name.
 
-    A ValueError if there is no source; CmlibError if the packages of the extra ``compare`` are not installed.
+    ValueError if there is no source; CmlibError if the packages of the extra ``compare`` are not installed.
     """
     check_extra("compare", "Reading functions of source files")
     from lizard_languages import get_reader_for
@@ -124,25 +139,24 @@ def read_functions(tree):
 
 
 def parse_functions(source, path):
-    """List of the Functions (as :class:`Function`) in a source text (str); empty if it can't be parsed.
+    """List the functions (as :class:`Function`) in a source text (str); empty if it can't be parsed.
 
-    `path` is noted in each, and its suffix tells the language.
+    `path` (str) is stored in each; the language is found by its suffix.
     """
     try:
         if path.endswith(".py"):
-            return list(_functions_of_python(ast.parse(source), path))
-        return [
-            _function(info, path) for info in _make_parser().analyze_source_code(path, source).function_list
-        ]
+            return list(_parse_python(ast.parse(source), path))
+        parsed = _make_parser().analyze_source_code(path, source)
+        return [_make_function(info, path) for info in parsed.function_list]
     except Exception:  # the parsers raise errors of many types for malformed text
         return []
 
 
-def _functions_of_python(node, path, scopes=()):
+def _parse_python(node, path, scopes=()):
     """Yield the functions below a node of a Python syntax tree; `scopes` are the names around it."""
     for inner in ast.iter_child_nodes(node):
-        named = isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        yield from _functions_of_python(inner, path, (*scopes, inner.name) if named else scopes)
+        has_name = isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        yield from _parse_python(inner, path, (*scopes, inner.name) if has_name else scopes)
         if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(inner) is not None:
                 inner.body = inner.body[1:] or [ast.Pass()]
@@ -161,7 +175,7 @@ def _functions_of_python(node, path, scopes=()):
 
 
 def _keep_tokens(tokens, reader):
-    """Extension of lizard: store with each function all tokens read so far, and the numbers of its first and last."""
+    """Store with each function all tokens read so far, and the numbers of its first and last (a lizard extension)."""
     read_so_far, head = [], 0
     for token in tokens:
         yield token
@@ -180,8 +194,8 @@ def _make_parser():
     return lizard.FileAnalyzer([*lizard.get_extensions([]), _keep_tokens])
 
 
-def _function(info, path):
-    """Function from lizard's description, with the tokens that :func:`_keep_tokens` has stored."""
+def _make_function(info, path):
+    """Make a Function from lizard's description, with the tokens that :func:`_keep_tokens` has stored."""
     read_so_far, first, end = info.tokens
     tokens = read_so_far[first:end]
     start = tokens.index("{") if "{" in tokens else len(tokens)
@@ -200,34 +214,41 @@ def _function(info, path):
 
 
 def _match(before, after):
-    """Dict of changed, added and removed functions among those of one name in the old and the new tree.
+    """Match the functions of one name in the old and the new tree: a dict of changed, added and removed functions.
 
-    Equal ones are matched first, then those of the same parameters, then any.
+    Equal functions are matched first, then functions with the same parameters, then any.
     """
-    old, new, changed = list(before), list(after), []
-    for alike in ("tokens", "parameters", "name"):
+    old, new = list(before), list(after)
+    changed = []
+    for attribute in ("tokens", "parameters", "name"):
         for function in list(new):
-            same = (candidate for candidate in old if getattr(candidate, alike) == getattr(function, alike))
-            if (partner := next(same, None)) is not None:
-                old.remove(partner)
-                new.remove(function)
-                changed += [function] if alike != "tokens" else []
+            wanted = getattr(function, attribute)
+            partner = next((candidate for candidate in old if getattr(candidate, attribute) == wanted), None)
+            if partner is None:
+                continue
+            old.remove(partner)
+            new.remove(function)
+            if attribute != "tokens":
+                changed.append(function)
     return {"changed": changed, "added": new, "removed": old}
 
 
-def _targets(function, added, callers):
-    """Names of the functions to put regions around: itself, or the nearest callers that are neither new nor small.
+def _find_targets(function, added, callers):
+    """Find the functions to put regions around: itself, or the nearest callers that are neither new nor small.
 
-    A function without callers is its own target.
+    A function without callers is its own target. Return their names.
     """
-    names, seen, waiting = [], {function}, [function]
+    names = []
+    seen = {function}
+    waiting = [function]
     while waiting:
-        at = waiting.pop(0)
-        others = (caller for caller in callers[_last_name(at.name)] if caller != at)
-        above = [caller for caller in others if not at.local or caller.path == at.path]
-        if (at not in added and not at.small) or not above:
-            names.append(at.name)
+        current = waiting.pop(0)
+        others = (caller for caller in callers[_last_name(current.name)] if caller != current)
+        current_callers = [caller for caller in others if not current.local or caller.path == current.path]
+        is_suitable = current not in added and not current.small
+        if is_suitable or not current_callers:
+            names.append(current.name)
             continue
-        waiting += [caller for caller in above if caller not in seen]
-        seen.update(above)
+        waiting += [caller for caller in current_callers if caller not in seen]
+        seen.update(current_callers)
     return list(dict.fromkeys(names)) or [function.name]

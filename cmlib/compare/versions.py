@@ -1,9 +1,9 @@
 """Run and count the two versions that are compared, or read them from recordings.
 
-A region is a stretch of a program's code, usually a function, that it counts by itself with `cmlib_region.h`; each
-time that it is executed ("passed") gives a sample. A program without regions is counted as a whole.
-:func:`open_pair` takes two commands or files, and yields a :class:`VersionPair`: runs (DataFrames of counts) and
-times [s] of both. A CmlibError if a command fails, or they can't be compared.
+A region is a stretch of a program's code, usually a function, that the program counts itself with `cmlib_region.h`.
+Each execution ("passage") of a region is one sample. A program without regions is counted as a whole.
+:func:`open_pair` takes two commands or files, and yields a :class:`VersionPair`: runs (DataFrames of counts) and times
+[s] of both. CmlibError if a command fails, or they can't be compared.
 """
 
 import contextlib
@@ -35,18 +35,25 @@ from cmlib.terminal import say
 
 FORMS = ("old", "new")
 _ATTEMPTS = 3
-_LONGEST_S, _MOST_TIMES = 1e9, 4_000_000  # of a run; executions times functions of a recording
-_MOST_AT_ONCE = 16  # events that cmlib_region.h counts in a run
+_LONGEST_S = 1e9  # of a run
+_MOST_TIMES = 4_000_000  # of a recording: number of executions times number of functions
+_MOST_AT_ONCE = 16  # events that cmlib_region.h counts in a run, at most
 MEASURES = (ELAPSED, PROCESSOR)
-_NOTED = {"elapsed_s": ELAPSED, "processor_s": PROCESSOR}  # measures by their names in headings
+_MEASURE_IN_HEADING = {"elapsed_s": ELAPSED, "processor_s": PROCESSOR}  # measures by their names in headings
 
 
 @dataclass(frozen=True)
 class VersionRecording:
     """Recorded runs of one version.
 
-    `name` is its command, or the file that it was read from; `about` is metadata (dict: program, form, machine,
-    session, per, events and more); `text` what regions wrote (CSV, with a heading for each execution).
+    Attributes
+    ----------
+    name : str
+        Its command, or the file from which it was read.
+    about : dict
+        Metadata: program, form, machine, session, per, events and more.
+    text : str
+        Output of the regions: CSV, with a heading for each execution.
     """
 
     name: str
@@ -55,30 +62,35 @@ class VersionRecording:
 
     @functools.cached_property
     def runs(self):
-        """Counts of each run, divided by instructions or by work: a list of DataFrames, a row per sample.
+        """Counts of each run, divided by instructions or by work: a list of DataFrames, one row per sample.
 
-        A sample is one passage through a region. Columns are function, location and the counters. A CmlibError if
-        the text is damaged.
+        A sample is one passage through a region. Columns are function, location and the counters. CmlibError if the
+        text is damaged.
         """
         runs = in_recording(self.name, regions.read_runs, self.text, per=self.about["per"])
         return list(runs.values())
 
     @functools.cached_property
     def times(self):
-        """Times [s]: a DataFrame, a row per run; columns are pairs (function, measure).
+        """Times [s]: a DataFrame with one row per run; columns are pairs (function, measure).
 
-        Measures are "elapsed time" and "processor time"; NaN where a function did not run. A CmlibError if the text
-        is damaged.
+        Measures are "elapsed time" and "processor time"; NaN where a function did not run. CmlibError if the text is
+        damaged.
         """
         return in_recording(self.name, read_times, self.text)
 
 
 @dataclass(frozen=True)
 class VersionPair:
-    """Two versions to be judged, `old` and `new` (VersionRecordings).
+    """Two versions to be judged.
 
-    `paired`: runs of both alternated, so that run k of one belongs to run k of the other. `n_looks`: how often a
-    verdict is asked for at most (a look each), by which significance is corrected.
+    Attributes
+    ----------
+    old, new : VersionRecording
+    paired : bool
+        True if runs of both alternated, so that run k of one belongs to run k of the other.
+    n_looks : int
+        Maximum number of verdicts on the growing data (looks), for which significance is corrected.
     """
 
     old: VersionRecording
@@ -90,34 +102,66 @@ class VersionPair:
 def open_pair(
     old, new, *, events=None, n_runs=40, alpha=0.002, timeout=None, seed=0, notify=say, progress=lambda: None
 ):
-    """Yield a VersionPair to be judged each time that enough runs are recorded; stop it when the verdict is settled.
+    """Yield a VersionPair to be judged each time that enough runs are recorded; close it when the verdict is settled.
 
-    `old` and `new` are commands, which are run in random order, or files that `--keep` wrote. `events` are names
-    with commas between (None: a list for the processor); at most `n_runs` are made of each; `alpha` is the
-    false-alarm probability, by which the fewest runs are found; `timeout` is the limit of a run [s]; `seed` is that
-    of the order. `notify` is called with sentences (str), `progress` after each run. A generator, which may yield
-    once; CmlibError if a command fails or they can't be compared.
+    Parameters
+    ----------
+    old, new : str
+        Commands, which are run in random order, or files that `--keep` wrote.
+    events : str, optional
+        Comma-separated names of events. Default: a list for the processor.
+    n_runs : int, default 40
+        Maximum number of runs of each command.
+    alpha : float, default 0.002
+        Accepted probability of a false alarm; the smallest number of runs depends on it.
+    timeout : float, optional
+        Time limit of each run [s].
+    seed : int, default 0
+        Seed of the order of runs.
+    notify, progress : callable
+        Called with a sentence (str) on the progress; called without arguments after each run.
+
+    Yields
+    ------
+    VersionPair
+
+    Raises
+    ------
+    CmlibError
+        If a command fails, or the two can't be compared.
     """
-    names = dict(zip(FORMS, (old, new), strict=True))
+    names = {"old": old, "new": new}
     recordings = {form: _read(name) for form, name in names.items() if is_recording(name)}
     if len(recordings) == 2:
         if events:
             raise CmlibError("--events is for commands: recordings have the events they were made with")
-        first, second = (recording.about.get("session") for recording in recordings.values())
-        yield VersionPair(**recordings, paired=first is not None and first == second, n_looks=1)
+        yield _pair_recordings(**recordings)
         return
     commands = {form: name for form, name in names.items() if form not in recordings}
     versions = {form: find_version(command, timeout=timeout) for form, command in commands.items()}
-    if len({bool(version.functions) for version in versions.values()}) > 1:
-        have = next(version.command for version in versions.values() if version.functions)
-        raise CmlibError(f"only `{have}` has regions: build both versions with them, or neither")
-    counted = _wanted(events, next(iter(recordings.values()), None), describe())
-    looks = _looks(n_runs, versions, alpha) if not recordings else [n_runs]
-    yield from _recorded(versions, recordings, counted, looks, random.Random(seed), notify, progress)
+    _check_regions(versions.values())
+    countables = _choose_events(events, next(iter(recordings.values()), None), describe())
+    looks = [n_runs] if recordings else _plan_looks(n_runs, versions, alpha)
+    yield from _record_pairs(versions, recordings, countables, looks, random.Random(seed), notify, progress)
+
+
+def _pair_recordings(old, new):
+    """Make a VersionPair of two VersionRecordings; its runs are in pairs if both were recorded in one session."""
+    session = old.about.get("session")
+    is_paired = session is not None and session == new.about.get("session")
+    return VersionPair(old, new, paired=is_paired, n_looks=1)
+
+
+def _check_regions(versions):
+    """Raise CmlibError if one of the Versions has regions and the other has none."""
+    with_regions = [version for version in versions if version.functions]
+    if with_regions and len(with_regions) < len(versions):
+        command = with_regions[0].command
+        raise CmlibError(f"only `{command}` has regions: build both versions with them, or neither")
 
 
 def is_recording(name):
-    """True if `name` (str) is a recording (a .json file), False if it is a command, which may end in one."""
+    """Return True if `name` (str) is a recording (a .json file), False if it is a command, which may end in one."""
     return name.endswith(".json") and (Path(name).is_file() or not re.search(r"\s", name))
 
 
@@ -134,8 +178,7 @@ def check_free(folder):
 def save_pair(pair, folder):
     """Write the recordings of a VersionPair's commands into `folder` (path).
 
-    `pair` is the VersionPair (recordings of both). Files are ``old.json``, ``new.json`` and their samples. A
-    version that was itself read from a recording is not written.
+    Files are ``old.json``, ``new.json`` and their samples. A version that was read from a recording is not written.
     """
     for form in FORMS:
         recording = getattr(pair, form)
@@ -144,16 +187,18 @@ def save_pair(pair, folder):
 
 
 def _read(name):
-    """The VersionRecording in a file."""
+    """Read the VersionRecording in a file."""
     if not Path(name).is_file():
         raise CmlibError(f"there is no recording {name}")
     about, text = regions.read_recording(name)
     return VersionRecording(name, {"per": "instructions"} | about, text)
 
 
-def _looks(n_runs, versions, alpha):
-    """Numbers of pairs of runs (ints) at which a verdict is asked for: a quarter, a half and all, but none too
-    few."""
+def _plan_looks(n_runs, versions, alpha):
+    """List the numbers of pairs of runs (ints) after which a verdict is computed: a quarter, a half and all.
+
+    None is too small for a significant change.
+    """
     n_tests = 2 * (1 + max(len(version.functions) for version in versions.values()))
     fewest = math.ceil(math.log2(n_tests / alpha))
     if n_runs < fewest:
@@ -165,32 +210,43 @@ def _looks(n_runs, versions, alpha):
     return sorted({min(n_runs, max(first, n_runs // part)) for part in (4, 2, 1)})
 
 
-def _recorded(versions, recordings, events, looks, rng, notify, progress):
-    """Yield a VersionPair at each number of runs in `looks`."""
+def _record_pairs(versions, recordings, events, looks, rng, notify, progress):
+    """Yield a VersionPair at each number of runs in `looks`.
+
+    `versions` are the Versions to run by form (dict), `recordings` the VersionRecording of the other form, if any.
+    """
     common = {"machine": describe(), "session": secrets.token_hex(8)}
     texts = dict.fromkeys(versions, "")
-    least, most = looks[0], looks[-1]
-    pairs = f"{least} to {most} pairs of runs, until the result is clear."
-    notify(pairs if least < most else f"{most} runs of each command.")
-    with _counters(events) as good_counters:
+    if len(looks) > 1:
+        notify(f"{looks[0]} to {looks[-1]} pairs of runs, until the result is clear.")
+    else:
+        notify(f"{looks[0]} runs of each command.")
+    with _lock_counters(events) as good_counters:
         common["per"], parts = plan_parts(events, good_counters)
         common["events"] = [{event.name: event.config for event in part} for part in parts]
-        for done, look in zip([0, *looks], looks, strict=False):
-            for run in range(done, look):
+        n_done = 0
+        for look in looks:
+            for run in range(n_done, look):
                 for form in rng.sample(sorted(versions), len(versions)):
-                    for part, counted in enumerate(parts):
-                        texts[form] += _count_part(versions[form], run, part, counted, common["per"])
+                    texts[form] += _count_run(versions[form], run, parts, common["per"])
                     progress()
-            made = {}
-            for form, version in versions.items():
-                about = {"program": version.command, "form": form, "regions": bool(version.functions)}
-                made[form] = VersionRecording(version.command, about | common, texts[form])
-            yield VersionPair(**made | recordings, paired=not recordings, n_looks=len(looks))
+            n_done = look
+            recorded = {
+                form: _make_recording(version, form, common, texts[form])
+                for form, version in versions.items()
+            }
+            yield VersionPair(**recorded | recordings, paired=not recordings, n_looks=len(looks))
+
+
+def _make_recording(version, form, common, text):
+    """Make the VersionRecording of a Version from its text; `common` is the metadata of both versions (dict)."""
+    about = {"program": version.command, "form": form, "regions": bool(version.functions)}
+    return VersionRecording(version.command, about | common, text)
 
 
 @contextlib.contextmanager
-def _counters(events):
-    """Yield how many good counters there are, and hold their lock; 0, without a lock, if no event needs one."""
+def _lock_counters(events):
+    """Hold the lock of the counters, and yield the number of good ones; 0, without a lock, if no event needs one."""
     if not core_pmus() or not any(event.hardware for event in events):
         yield 0
         return
@@ -198,8 +254,8 @@ def _counters(events):
         yield census().good
 
 
-def _wanted(event_list, recorded, about):
-    """The Countables to count: those that a user lists, those of the recording compared with, or the usual ones."""
+def _choose_events(event_list, recorded, about):
+    """Choose the Countables to count: those that a user lists, those of the other recording, or the usual ones."""
     if event_list:
         return countable(event_list, known_events(about))
     if recorded:
@@ -212,9 +268,16 @@ def _wanted(event_list, recorded, about):
 
 @dataclass(frozen=True)
 class Version:
-    """A command to run: `command` (str), in which ``{run}`` stands for the number of the run.
+    """A command to run.
 
-    `functions` are the names of its regions, empty if it has none; `timeout` is the limit of a run [s], None for none.
+    Attributes
+    ----------
+    command : str
+        The command; ``{run}`` in it is replaced by the number of the run.
+    functions : tuple of str
+        Names of its regions; empty if it has none.
+    timeout : float or None
+        Time limit of a run [s].
     """
 
     command: str
@@ -222,15 +285,15 @@ class Version:
     timeout: float | None = None
 
     def argv(self, run):
-        """The command of run number `run`, as a list of str; ``{run}`` in it is replaced by the number.
+        """Return the command of run number `run` as a list of str.
 
-        A ValueError if it can't be split into words as a shell does.
+        ValueError if it can't be split into words as a shell does.
         """
         return [word.replace("{run}", str(run)) for word in shlex.split(self.command)]
 
 
 def find_version(command, *, timeout=None):
-    """Run a command (str) once without counting; a Version with the names of the regions that it passed.
+    """Run a command (str) once without counting, and return a Version with the names of the regions that it passed.
 
     CmlibError if it can't be split into words, has no program, or fails; TooLongError after `timeout` [s].
     """
@@ -251,12 +314,26 @@ def find_version(command, *, timeout=None):
 
 
 def plan_parts(events, good_counters):
-    """Distribute events over executions, as not all fit on the counters together.
+    """Distribute events over executions, because not all fit on the counters together.
 
-    `events` are Countables (events with their codes; :mod:`cmlib.collect.machine.event_names`), `good_counters` the
-    number of counters that count right. Returns what counts are divided by ("instructions", or "work" if there is
-    no hardware event), and a list of lists of Countables, each counted in an execution of its own. CmlibError if
-    there are not two good counters for hardware events, or nothing but instructions to count.
+    Parameters
+    ----------
+    events : list of cmlib.collect.machine.event_names.Countable
+        Events with their codes.
+    good_counters : int
+        Number of counters that count correctly.
+
+    Returns
+    -------
+    per : {"instructions", "work"}
+        Unit by which counts are divided; "work" if there is no hardware event.
+    parts : list of list of Countable
+        Events to be counted together, in one execution each.
+
+    Raises
+    ------
+    CmlibError
+        If there are fewer than two good counters for hardware events, or instructions are the only event.
     """
     hardware = [event for event in events if event.hardware]
     if hardware and good_counters < 2:
@@ -268,47 +345,53 @@ def plan_parts(events, good_counters):
         )
     software = [event for event in events if not event.hardware]
     if not hardware:
-        return "work", _portions(software, _MOST_AT_ONCE)
+        return "work", _cut_list(software, _MOST_AT_ONCE)
     others = [event for event in hardware if event != INSTRUCTIONS]
     if not others and not software:
         raise CmlibError(
             "Instructions alone can't be compared, since counts are divided by them. Give more --events."
         )
-    width = max(1, min(good_counters - 1, _MOST_AT_ONCE - len(software)))
-    first, *groups = _portions(others, width) or [[]]
+    n_per_execution = max(1, min(good_counters - 1, _MOST_AT_ONCE - len(software)))
+    first, *groups = _cut_list(others, n_per_execution) or [[]]
     return "instructions", [[INSTRUCTIONS, *group] for group in ([*first, *software], *groups)]
 
 
-def _portions(events, width):
-    """The list cut into lists of `width` items, the last one shorter."""
-    return [events[i : i + width] for i in range(0, len(events), width)]
+def _cut_list(items, length):
+    """Cut a list into lists of `length` items; the last one may be shorter."""
+    return [items[i : i + length] for i in range(0, len(items), length)]
+
+
+def _count_run(version, run, parts, per):
+    """Execute a Version once for each part (list of Countables), and return the text of its samples."""
+    return "".join(_count_part(version, run, part, events, per) for part, events in enumerate(parts))
 
 
 def _count_part(version, run, part, events, per):
-    """Text of one execution in which these Countables were counted all the time: its heading, and a row per region."""
-    argv, count = version.argv(run), _count_regions if version.functions else _count_whole
+    """Execute a Version once, count Countables all the time, and return the text: a heading, and a row per sample."""
+    argv = version.argv(run)
+    count = _count_regions if version.functions else _count_whole
+    names = dict.fromkeys([per, *(event.name for event in events)])
     for _ in range(_ATTEMPTS):
         with scratch_folder() as folder:
             file = Path(folder) / "regions.csv"
             times = count(argv, events, file, version.timeout)
             samples, text = regions.read_regions(file), file.read_text(encoding="utf-8")
-        names = dict.fromkeys([per, *(event.name for event in events)])
         uncounted = [name for name in names if samples[name].isna().any()]
         if samples.empty:
             raise CmlibError(f"`{shlex.join(argv)}` passed none of its regions: there is nothing to compare")
         if not uncounted and samples["running"].min() > 0.999:
             return format_heading(run, part, *times) + text
-    lacking = ", ".join(uncounted) or "the events"
+    missing = ", ".join(uncounted) or "the events"
     raise CmlibError(
-        f"`{shlex.join(argv)}`: {lacking} were not counted all the time in {_ATTEMPTS} attempts. End other runs of "
+        f"`{shlex.join(argv)}`: {missing} were not counted all the time in {_ATTEMPTS} attempts. End other runs of "
         "perf; `cmlib doctor` shows which counters there are and who may use them."
     )
 
 
 def _count_regions(argv, events, file, timeout):
-    """Run a program that counts its regions into `file`; its elapsed and processor time [s]."""
-    counted = ",".join(f"{e.name}={e.config}" for e in events if e.name != INSTRUCTIONS.name)
-    environment = {"CMLIB_REGIONS": str(file), "CMLIB_EVENTS": counted}
+    """Run a program that counts its regions into `file`; return its elapsed and processor time [s]."""
+    event_list = ",".join(f"{e.name}={e.config}" for e in events if e.name != INSTRUCTIONS.name)
+    environment = {"CMLIB_REGIONS": str(file), "CMLIB_EVENTS": event_list}
     times = run_timed(argv, environment=environment, timeout=timeout)
     if not file.exists():
         raise CmlibError(f"`{shlex.join(argv)}` passed regions when it was tried, and now none")
@@ -316,23 +399,26 @@ def _count_regions(argv, events, file, timeout):
 
 
 def time_whole(argv, timeout=None):
-    """Run a command (`argv`, list of str) once under ``perf stat``: a tuple of its elapsed and its processor time [s].
+    """Run a command (`argv`, list of str) once under ``perf stat``, and return its elapsed and processor time [s].
 
-    `timeout` [s] is None for no limit. A RecordError if perf is missing, TooLongError after `timeout`, CmlibError
-    if the command fails.
+    `timeout` [s] is None for no limit. RecordError if perf is missing, TooLongError after `timeout`, CmlibError if the
+    command fails.
     """
     with scratch_folder() as folder:
         return _count_whole(argv, [], Path(folder) / "regions.csv", timeout)
 
 
 def _count_whole(argv, events, file, timeout):
-    """Run a program under perf, write it to `file` as if it were one region; its elapsed and processor time [s]."""
+    """Run a program under perf, and write its counts to `file` as if it were one region.
+
+    Return its elapsed and processor time [s].
+    """
     check_perf()
     output = file.with_name("perf.csv")
     names = ["duration_time", "task-clock", *(event.encoding for event in events)]
     selected = [argument for event in names for argument in ("-e", event)]
-    watched = ["perf", "stat", "-x", ",", "-o", str(output), *selected, "--", *argv]
-    run_timed(watched, environment={"LC_ALL": "C"}, timeout=timeout)
+    perf_stat = ["perf", "stat", "-x", ",", "-o", str(output), *selected, "--", *argv]
+    run_timed(perf_stat, environment={"LC_ALL": "C"}, timeout=timeout)
     counts = perf.parse_stat(output.read_text(encoding="utf-8"))
     if len(counts) != len(names):
         raise CmlibError(
@@ -356,54 +442,84 @@ def _count_whole(argv, events, file, timeout):
 
 
 def format_heading(run, part, elapsed_s, processor_s):
-    """The line (str) that stands above the regions of one execution in a recording.
+    """Return the line (str) above the samples of one execution in a recording.
 
-    `run` and `part` (which of the run's executions, each with other events) are numbers; `elapsed_s` and
+    `run` and `part` are the numbers of the run and of its execution (each counts other events); `elapsed_s` and
     `processor_s` are the times of the whole program [s].
     """
     return f"# run={run:03d} part={part} elapsed_s={elapsed_s:.9f} processor_s={processor_s:.9f}\n"
 
 
 def read_times(text):
-    """Times [s] of runs, from what regions wrote (`text`, as of :class:`VersionRecording`): a DataFrame, a row per run.
+    """Read the times of runs from the output of regions.
 
-    The text (str) is CSV, with a heading ``# run=…`` for each execution. Columns are pairs (function, measure), the
-    measures "elapsed time" and "processor time"; the function "whole program" has the times that headings tell. The
-    others' times are added up in an execution and divided by the units of work that the program reported, if it did.
-    The mean where a run had several executions; NaN where a function did not run. ValueError if the text is damaged
-    or too large.
+    The times of a function are added up in each execution, and divided by the units of work that the program reported,
+    if any. The times of the whole program are in the headings.
+
+    Parameters
+    ----------
+    text : str
+        CSV, with a heading ``# run=…`` for each execution, as in :class:`VersionRecording`.
+
+    Returns
+    -------
+    DataFrame
+        Times [s], one row per run; columns are pairs (function, measure), with the measures "elapsed time" and
+        "processor time" and the function "whole program" among the others. A run with several executions has their
+        mean; NaN where a function did not run.
+
+    Raises
+    ------
+    ValueError
+        If the text is damaged or too large.
     """
     headings, samples = zip(*regions.read_executions(text), strict=True)
+    function_times = _sum_times(samples)
+    whole_times = pd.DataFrame(map(_parse_heading, headings))
+    times = whole_times.combine_first(function_times)
+    times = times[list(dict.fromkeys([*function_times, *whole_times]))]
+    times.columns = pd.MultiIndex.from_tuples(times.columns, names=["function", "measure"])
+    run_by_execution = [heading.split()[0] for heading in headings]
+    return times.groupby(run_by_execution, sort=False).mean().rename_axis("run")
+
+
+def _sum_times(samples):
+    """Sum the times [s] of each function in each execution, and divide them by its work.
+
+    `samples` are DataFrames, one per execution. Return a DataFrame with one row per execution; columns are pairs
+    (function, measure); NaN where a function did not run.
+    """
     rows = pd.concat(samples).reindex(columns=["function", "work", "seconds", "task-clock"])
-    function, functions = pd.factorize(rows["function"])
+    function_numbers, functions = pd.factorize(rows["function"])
     shape = len(samples), len(functions)
     if math.prod(shape) > _MOST_TIMES:
         raise InputError(
             f"{shape[0]:,} executions of {shape[1]:,} functions have more than the {_MOST_TIMES:,} times that are read"
         )
-    place = np.repeat(np.arange(len(samples)), list(map(len, samples))) * len(functions) + function
+    execution_numbers = np.repeat(np.arange(len(samples)), list(map(len, samples)))
+    cells = execution_numbers * len(functions) + function_numbers
 
-    def added(values=None):
-        return np.bincount(place, values, math.prod(shape)).reshape(shape)
+    def sum_by_cell(values=None):
+        return np.bincount(cells, values, math.prod(shape)).reshape(shape)
 
-    n_samples, work = added(), added(rows["work"])
-    work = np.where(added(rows["work"] == 1) == n_samples, 1, work)
+    n_samples = sum_by_cell()
+    reports_no_work = sum_by_cell(rows["work"] == 1) == n_samples
+    work = np.where(reports_no_work, 1, sum_by_cell(rows["work"]))
     if (work == 0).any():
         raise InputError("the work of a function adds up to 0")
     work = np.where(n_samples > 0, work, np.nan)
-    times = np.stack([added(rows["seconds"]) / work, added(rows["task-clock"]) / 1e9 / work], axis=-1)
+    elapsed_s = sum_by_cell(rows["seconds"]) / work
+    processor_s = sum_by_cell(rows["task-clock"]) / 1e9 / work
     columns = pd.MultiIndex.from_product([functions, MEASURES]).to_flat_index()
-    of_functions = pd.DataFrame(times.reshape(len(samples), -1), columns=columns)
-    of_runs = pd.DataFrame(map(_noted_times, headings))
-    frame = of_runs.combine_first(of_functions)[list(dict.fromkeys([*columns, *of_runs]))]
-    frame.columns = pd.MultiIndex.from_tuples(frame.columns, names=["function", "measure"])
-    return frame.groupby([heading.split()[0] for heading in headings], sort=False).mean().rename_axis("run")
+    return pd.DataFrame(
+        np.stack([elapsed_s, processor_s], axis=-1).reshape(len(samples), -1), columns=columns
+    )
 
 
-def _noted_times(heading):
-    """Times [s] of a whole run by (function, measure), from its heading; empty where it tells none."""
-    noted = dict(re.findall(r" (elapsed_s|processor_s)=(\S+)", heading))
-    times = {(WHOLE, _NOTED[key]): float(seconds) for key, seconds in noted.items()}
+def _parse_heading(heading):
+    """Parse the times [s] of a whole run by (function, measure) from a heading; empty if it contains none."""
+    texts = dict(re.findall(r" (elapsed_s|processor_s)=(\S+)", heading))
+    times = {(WHOLE, _MEASURE_IN_HEADING[key]): float(seconds) for key, seconds in texts.items()}
     if not all(0 <= seconds <= _LONGEST_S for seconds in times.values()):
-        raise InputError(f"a run took {', '.join(noted.values())[:60]} s, which no clock tells")
+        raise InputError(f"a run took {', '.join(texts.values())[:60]} s, which no clock tells")
     return times
