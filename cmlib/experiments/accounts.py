@@ -111,7 +111,7 @@ def frame_of_bounds(summary: dict, parent: str = "") -> pd.DataFrame:
     summary : dict
         From :func:`cmlib.experiments.summary.summarize_recordings`; its ``account`` must not be None.
     parent : str, default ""
-        Category of which the parts are returned; by default the four categories of the first level.
+        Category with the parts to return. Default: the four categories of the first level.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def frame_of_advice(summary: dict) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: loss (category), meaning of the loss, at_most (upper bound of what its removal saves [% of the cycles];
+        Columns: loss (category), meaning of the loss, at_most (the most that its removal can save [% of the cycles];
         NaN if not bounded) and remedy. The loss with the largest lower bound comes first.
     """
     processor = summary["processor"]

@@ -47,8 +47,8 @@ TIME = "time alone"
 EVERY = "every run"
 _FIXED_SHARES = (10, 20, 40)  # changes of a sample's length [%], §5.7
 
-_EPS_SHARE = 0.05 / 8  # the paper's variances are about 8
-_FEWEST_OTHERS = 10
+_EPS_SHARE = 0.05 / 8  # the paper's eps (0.05) as a share of its variances (about 8)
+_FEWEST_OTHERS = 10  # runs that calibrate a threshold
 
 
 def slow_runs(learned: Sequence[pd.DataFrame], *others: Sequence[pd.DataFrame]) -> list[np.ndarray] | None:
@@ -170,7 +170,7 @@ def retrain_detector(case: TrainedDetector, *, seed: int) -> TrainedDetector:
     ----------
     case : TrainedDetector
     seed : int
-        Of all random choices.
+        Seed of all random choices.
 
     Returns
     -------
@@ -186,12 +186,12 @@ def f1_of_calls(good: Sequence[bool], bad: Sequence[bool]) -> float:
     Parameters
     ----------
     good, bad : sequence of bool
-        Whether each run was called anomalous.
+        One value per run: True if it was called anomalous.
 
     Returns
     -------
     float
-        2 t_p / (2 t_p + f_p + f_n).
+        2 t_p / (2 t_p + f_p + f_n), with the numbers of true positives, false positives and false negatives.
     """
     found = sum(bad)
     missed = len(bad) - found
@@ -204,15 +204,18 @@ def call_runs(case: TrainedDetector) -> dict[str, tuple[list[bool], list[bool]]]
     Parameters
     ----------
     case : TrainedDetector
-        Of one cluster of functions.
+        Its detector must have one cluster of functions.
 
     Returns
     -------
     dict of str to tuple of (list of bool, list of bool)
-        By rule, which good and which bad runs are called anomalous. Rules are changes of a sample's length by a fixed
-        share (``fixed, 10 %`` and more, §5.7), one sample beyond the threshold (the paper's rule, §3.3), the calibrated
-        rule of :class:`cmlib.anomaly.AutoPerf`, a median time above that of all learned runs (absent if no time was
-        counted), and calling every run anomalous.
+        By rule, one value for each good run and one for each bad run: True if it is called anomalous. The rules:
+
+        - ``fixed, 10 %`` and more: the autoencoder changes the length of a sample by more than this share (§5.7).
+        - :data:`PAPER_RULE`: the error of a sample exceeds the threshold (§3.3).
+        - :data:`CALIBRATED`: the rule of :class:`cmlib.anomaly.AutoPerf`.
+        - :data:`TIME`: the median time exceeds that of all learned runs; absent if no time was counted.
+        - :data:`EVERY`: every run is called anomalous.
     """
     good_and_bad = (case.program.good, case.program.bad)
     detector = case.detector
@@ -252,7 +255,7 @@ def compare_rules(case: TrainedDetector) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row for each rule: rule, F1, false alarms [% of the good runs], found (number of bad runs).
+        One row per rule: ``rule``, ``F1``, ``false alarms`` [% of the good runs] and ``found`` (number of bad runs).
     """
     rows = [
         {"rule": rule, "F1": f1_of_calls(good, bad), "false alarms": 100 * np.mean(good), "found": sum(bad)}
@@ -267,13 +270,13 @@ def errors_by_run(case: TrainedDetector) -> pd.DataFrame:
     Parameters
     ----------
     case : TrainedDetector
-        Of one cluster of functions.
+        Its detector must have one cluster of functions.
 
     Returns
     -------
     DataFrame
-        A row for each run: kind (learned, good or bad) and largest, the error of its sample with the largest one, in
-        standard deviations above the mean error of the learned samples. The threshold of the paper is 2.
+        One row per run: ``kind`` (learned, good or bad) and ``largest``, the largest error of its samples, in standard
+        deviations above the mean error of the learned samples. The threshold of the paper is 2.
     """
     detector = case.detector
     autoencoder = detector.models_[0].autoencoder
@@ -290,18 +293,19 @@ def errors_by_run(case: TrainedDetector) -> pd.DataFrame:
 
 
 def most_frequent_cause(detector: AutoPerf, runs: Sequence[pd.DataFrame]) -> str:
-    """Name the counter that most of the anomalous runs have as their first cause (§3.5).
+    """Find the counter that is most often the first cause of an anomalous run (§3.5).
 
     Parameters
     ----------
     detector : AutoPerf
-        Fitted.
-    runs : list of DataFrame
+        The fitted detector.
+    runs : sequence of DataFrame
+        Runs, one row per sample.
 
     Returns
     -------
     str
-        "" if no run is anomalous.
+        Name of the counter; "" if no run is anomalous.
     """
     first_causes = []
     for run, is_anomalous in zip(runs, detector.predict_runs(runs), strict=True):

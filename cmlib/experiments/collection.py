@@ -45,7 +45,7 @@ def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
     DataFrame
         One row per kind of machine: ``counted by`` (perf with its version, the simulator, or "imported"),
         ``processor``, ``processors`` (number of them), ``virtual machine`` ("no" if there is none), ``offered``
-        (counters that the kernel offers), ``good`` (those of them that count correctly) and ``runs``. Unknown values
+        (counters that the kernel offers), ``good`` (number of these that count correctly) and ``runs``. Unknown values
         are "" or NaN.
     """
     rows = []

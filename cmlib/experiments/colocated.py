@@ -101,7 +101,7 @@ def list_recordings() -> pd.DataFrame:
     -------
     DataFrame
         One row per recording: ``file`` (name in the set), ``setting`` (alone, pair or mix), ``recording`` (name of
-        what ran together), ``program``, ``neighbor`` (program on the same socket, "" if there is none) and
+        the programs that ran together), ``program``, ``neighbor`` (program on the same socket, "" if there is none) and
         ``other_socket`` (programs on the other socket, joined by "+").
     """
     return pd.DataFrame([_describe_file(file) for file in public.files(SET)["file"]])
@@ -396,8 +396,8 @@ def judge_model(X: pd.DataFrame, ipc: pd.Series, *, seed: int = 0) -> dict[str, 
     """
     fold = rank.blocks(X.index, N_BLOCKS) % N_FOLDS
     by_line, by_mean = np.empty(len(ipc)), np.empty(len(ipc))
-    for held in range(N_FOLDS):
-        train, test = fold != held, fold == held
+    for held_out in range(N_FOLDS):
+        train, test = fold != held_out, fold == held_out
         varying = X.columns[X[train].std() > 0]
         event = X.loc[train, varying].corrwith(ipc[train]).abs().idxmax()
         slope, intercept = np.polyfit(X.loc[train, event], ipc[train], 1)
@@ -419,10 +419,10 @@ def predict_quiet(
     There are three candidates. They learn only from recordings of programs alone, without the recording of the same
     program alone.
 
-    - ``model``: boosted trees predict CPI from what a neighbor on the socket can hardly change: misses of the private
-      L2, coherence events on the socket, and busy (not stalled) cycles, per instruction.
+    - ``model``: boosted trees predict CPI from features that a neighbor on the socket can hardly change: misses of the
+      private L2, coherence events on the socket, and busy (not stalled) cycles, per instruction.
     - ``usual cost``: misses of the last level cost at most as many stall cycles as in the median program alone.
-    - ``most cache``: CPI of the tenth of the recording's own intervals in which it held most of the last-level cache.
+    - ``most cache``: CPI of the tenth of the recording's own intervals with the largest share of the last-level cache.
 
     A neighbor never makes a program faster here: a prediction is at most the recorded CPI. The 90 % interval uses the
     errors of the candidate on the programs alone, each predicted without itself (conformal prediction).
@@ -457,18 +457,24 @@ def predict_quiet(
     half_widths = {name: _conformal_quantile(values) for name, values in errors.items()}
     rows = []
     for file, run in recordings.items():
-        recorded = _cpi(run)
         for name, predict in candidates[listed.at[file, "program"]].items():
-            predicted, factor = predict(run), np.exp(half_widths[name])
-            ends = {"low": min(predicted / factor, recorded), "high": min(predicted * factor, recorded)}
-            row = {
-                "file": file,
-                "candidate": name,
-                "recorded": recorded,
-                "predicted": min(predicted, recorded),
-            }
-            rows.append(row | ends)
+            row = _bound_prediction(_cpi(run), predict(run), half_widths[name])
+            rows.append({"file": file, "candidate": name, **row})
     return pd.DataFrame(rows)
+
+
+def _bound_prediction(recorded, predicted, half_width):
+    """Return a prediction of CPI and its interval (dict), none of them above the recorded CPI.
+
+    `half_width` is half the width of the interval of the logarithm.
+    """
+    factor = np.exp(half_width)
+    return {
+        "recorded": recorded,
+        "predicted": min(predicted, recorded),
+        "low": min(predicted / factor, recorded),
+        "high": min(predicted * factor, recorded),
+    }
 
 
 def _learn_candidates(alone, left_out, seed):
@@ -476,14 +482,8 @@ def _learn_candidates(alone, left_out, seed):
     # MG.D is a larger MG: neither is learned from for the other.
     family = _without_sizes([left_out])[0]
     others = {program: run for program, run in alone.items() if program != family}
-    tables = [_invariant_rates(run) for run in others.values()]
-    X, cpi = pd.concat([table[0] for table in tables]), pd.concat([table[1] for table in tables])
-    model = regressor(boosting=QUICK, seed=seed).fit(
-        X.reset_index(drop=True), np.log(cpi.reset_index(drop=True))
-    )
-    totals = pd.DataFrame({program: run[COUNTS].sum() for program, run in others.items()}).T
-    missing = totals[totals["l3miss"] >= FEWEST_MISSES * totals["instructions"]]
-    usual_cost = (missing["stall_cycles"] / missing["l3miss"]).median()
+    model = _fit_model(others.values(), seed)
+    usual_cost = _median_cost_of_miss(others)
 
     def predict_by_model(run):
         X, _, instructions = _invariant_rates(run)
@@ -499,6 +499,21 @@ def _learn_candidates(alone, left_out, seed):
         return _cpi(rows.nlargest(max(1, round(MOST_CACHE * len(rows))), LEVEL))
 
     return {"model": predict_by_model, "usual cost": predict_by_cost, "most cache": predict_by_cache}
+
+
+def _fit_model(runs, seed):
+    """Fit boosted trees to the logarithm of CPI of some runs, by features that a neighbor hardly changes."""
+    tables = [_invariant_rates(run) for run in runs]
+    X = pd.concat([features for features, _, _ in tables], ignore_index=True)
+    cpi = pd.concat([run_cpi for _, run_cpi, _ in tables], ignore_index=True)
+    return regressor(boosting=QUICK, seed=seed).fit(X, np.log(cpi))
+
+
+def _median_cost_of_miss(runs):
+    """Return the stall cycles per miss of the last level in the median of the programs (dict) that miss often."""
+    totals = pd.DataFrame({program: run[COUNTS].sum() for program, run in runs.items()}).T
+    often = totals[totals["l3miss"] >= FEWEST_MISSES * totals["instructions"]]
+    return (often["stall_cycles"] / often["l3miss"]).median()
 
 
 def _invariant_rates(run):

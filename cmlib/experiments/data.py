@@ -63,12 +63,12 @@ def programs(url: str, wanted: str = "all", *, modes: Sequence[str] = ()) -> lis
     Raises
     ------
     NothingRecordedError
-        If no program, or not a named one, is recorded; the message has the command that records it.
+        If no program, or not a named one, is recorded; the message contains the command that records it.
     UnfitRecordingError
-        If a named program lacks a mode, has a run of fewer than 20 intervals in one, or is simulated where a mode is
-        asked for; or if simulated and measured runs are joined, in one folder or by the names.
+        If a named program has no runs in a mode, has a run of fewer than 20 intervals in a mode, or is simulated and
+        `modes` is not empty; or if a program or the named programs have both simulated and measured runs.
     ValueError
-        If `wanted` holds no name.
+        If `wanted` contains no name.
     """
     runs = _in_intervals(store.runs(url))
     problems = {name: find_problem(group, modes) for name, group in runs.groupby("program")}
@@ -208,7 +208,7 @@ def load_both_modes(url: str, program: str) -> tuple[list[Recording], list[Recor
     ocoe_runs : list of cmlib.io.recording.Recording
         Runs that counted their events all the time (one counter, one event).
     mlpx_runs : list of Recording
-        Runs whose events took turns on the counters.
+        Runs with events that took turns on the counters.
 
     Notes
     -----

@@ -34,10 +34,10 @@ def event_table(url: str) -> pd.DataFrame:
     -------
     DataFrame
         One row per event (index: its name), with the columns of :func:`cmlib.io.events.table`, such as code, umask,
-        unit, abbr and description. It contains all events of the processors' tables of which at least one event was
-        recorded, and the recorded events that all processors have (software events, perf's general names, simulated
-        events). If several tables have an event, its row is from the table with most recorded events. Abbreviations
-        (column abbr) that are not unique are empty.
+        unit, abbr and description. It contains the whole tables of the processors with recorded events, and the
+        recorded events that all processors have (software events, perf's general names, simulated events). If several
+        tables have an event, its row is from the table with most recorded events. Abbreviations (column abbr) that are
+        not unique are empty.
     """
     recorded = {}
     for _, names, table in _programs(url):
@@ -86,8 +86,8 @@ def known_sums(run: Recording) -> list[tuple[str, tuple[str, ...]]]:
     Returns
     -------
     list of (str, tuple of str)
-        An event (the whole) and the events (its parts) whose counts add up to its count. If the processor is not
-        known, the sums that are in all event tables that fit the names of the run's events.
+        Pairs of an event (the whole) and of events with counts that add up to its count (the parts). If the processor
+        is not known, only sums in all event tables that fit the names of the run's events.
     """
     is_known = run.machine.get("vendor") is not None
     names = [events.table_for(run.machine)] if is_known else events.recognise(run.counts.columns).tables

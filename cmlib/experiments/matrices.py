@@ -49,8 +49,8 @@ ALL_IDLE_CYCLES = "cycles without retirement, all reasons"
 CYCLES_OF_A_KIND = "cycles of a kind"
 CONSTANT_RATE = "constant rate per instruction"
 CONSTANT_RATIO = "constant ratio to the target"  # the only rule for another target than IPC
-_COPY = 0.1  # part of an event's standard deviation that the ratio may leave unexplained
-# The rules that follow from an event's class (data/events/kinds.yaml), by what the counts are divided by.
+_COPY = 0.1  # share of an event's standard deviation that the ratio may leave unexplained
+# The rules that follow from an event's class (data/events/kinds.yaml), by the divisor of the counts.
 _RULE_BY_CLASS = {
     "cycles": {"mix": KIND_OF_INSTRUCTION, "target": ALL_IDLE_CYCLES},
     "instructions": {"stall": CYCLES_OF_A_KIND, "target": ALL_IDLE_CYCLES},
@@ -208,14 +208,15 @@ def matrix(
     """Join a program's cleaned runs to a matrix of events and target.
 
     If the target is IPC and a pass has several runs, the rows are steps of progress: means over the runs of the first
-    complete pass; the second pass is held out. In all other cases, the rows are intervals of the runs that counted the
-    most events. Neighboring intervals are added up if there are more than 1,000. The last of several measured runs is
-    held out; of simulated runs, only the first is used.
+    complete pass; the second pass is held out. In all other cases, the rows are intervals of the runs with the most
+    counted events. Neighboring intervals are added up if there are more than 1,000. The last of several measured runs
+    is held out; of simulated runs, only the first is used.
 
     If the target is IPC, the start and the exit of the process are left out (:func:`cmlib.rank.find_start_and_exit`),
     except from totals of whole runs. Aliases, which are events that are IPC under another name, are left out, too
     (:func:`find_aliases`); the Matrix has their rates. For another target, an event is an alias if its ratio to the
-    target is constant (it explains 99 % of the event's variance), as that of minor faults to page faults usually is.
+    target is constant, so that the target explains 99 % of its variance; minor faults are often such an alias of page
+    faults.
 
     Parameters
     ----------

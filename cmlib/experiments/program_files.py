@@ -18,12 +18,12 @@ from cmlib.shell import command_of_report
 
 
 def read_file(file, machine, options=None, format=None, place=""):
-    """Read the programs in a file; each kind of core is a program of its own.
+    """Read the programs in a file; each kind of core is a separate program.
 
     Parameters
     ----------
     file : str or path
-        As `cmlib import` takes it.
+        Any file that `cmlib import` reads.
     machine : dict
         Description of the machine; may be empty.
     options : ReadOptions, optional
@@ -31,21 +31,21 @@ def read_file(file, machine, options=None, format=None, place=""):
     format : str, optional
         Name of the file's format. Default: the only one that recognizes it.
     place : str, default ""
-        CPU, core, socket, node or kind of core of which the counts are taken.
+        CPU, core, socket, node or kind of core to which the counts are restricted.
 
     Returns
     -------
     list of tuple
         One per program, as the module describes it.
     """
-    by_name = {}
+    sources_by_name = {}
     for source in read_recordings([str(file)], machine, format=format, options=options, place=place):
-        by_name.setdefault(source.name, []).append(source)
+        sources_by_name.setdefault(source.name, []).append(source)
     programs = []
-    for program_name, of_program in by_name.items():
-        metas = [source.facts | {"note": source.note, "imported": True} for source in of_program]
+    for program_name, sources in sources_by_name.items():
+        metas = [source.facts | {"note": source.note, "imported": True} for source in sources]
         name = " ".join(filter(None, [Path(file).name, program_name]))
-        programs.append((name, metas, [(source.counts, source.running) for source in of_program]))
+        programs.append((name, metas, [(source.counts, source.running) for source in sources]))
     return programs
 
 

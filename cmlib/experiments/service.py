@@ -51,7 +51,7 @@ def compare_services(old, new, *, load="instructions", smallest=0.25):
         - ``phases``: list of dicts with ``from`` and ``to`` (load per second), ``old`` and ``new`` (numbers of
           intervals) and ``comparable``.
         - ``levels`` and ``rates`` (events per 1,000 cycles): lists of dicts as
-          :func:`cmlib.experiments.ratio_tables.compare_ratios` returns them, whose means are over parts of the matched
+          :func:`cmlib.experiments.ratio_tables.compare_ratios` returns them; their means are over parts of the matched
           intervals. ``rates`` is empty if cycles were not counted.
         - ``account``: list of dicts with ``name``, ``old`` and ``new`` ([low, high] [% of the slots]), ``low`` and
           ``high`` (of the difference) and ``differs``.

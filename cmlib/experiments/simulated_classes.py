@@ -1,6 +1,6 @@
 """Classify the phases of a simulated run by the decision tree that cmlib ships.
 
-The tree was trained on simulated micro-benchmarks whose bottlenecks are known. It is stored in
+The tree was trained on simulated micro-benchmarks with known bottlenecks. It is stored in
 ``data/fingerprint/simulated_tree.json``, which ``python tools/simulated_tree.py`` makes from the recordings in
 ``data/recordings/fingerprint-simulated``.
 """

@@ -154,19 +154,19 @@ def choose_target(url: str, program: str = "all", target: str = "") -> tuple[lis
 
 
 def possible_targets(url, runs):
-    """List the events that a model could explain: those that vary and happen in at least 90 % of all intervals.
+    """List the events that a model could explain: in each run, they vary and happen in at least 90 % of the intervals.
 
-    `runs` is a DataFrame, one row per run of the store at `url`; an event must be such in each of them. Instructions
-    come first, then the events that were counted for most of the time. In simulated runs, events with the largest share
-    of the estimated cycles come first. Clocks are left out. The list is empty if there is no such event.
+    `runs` is a DataFrame, one row per run of the store at `url`. Instructions come first, then the events that were
+    counted for most of the time. In simulated runs, events with the largest share of the estimated cycles come first.
+    Clocks are left out. The list is empty if there is no such event.
     """
     shares = []
     for run_id in runs["run_id"]:
         counts, running = store.load(url, run_id).whole()
         happens = (counts > 0).sum() >= _HAPPENS_IN * counts.notna().sum()
         shares.append(running.mean().fillna(0.0)[happens & (counts.nunique() > 1)])
-    first = shares[0].index if shares else []
-    common = [event for event in first if all(event in run_shares for run_shares in shares)]
+    candidates = shares[0].index if shares else []
+    common = [event for event in candidates if all(event in run_shares for run_shares in shares)]
     common = [event for event in common if event not in (*CLOCKS, INSTRUCTIONS)]
     if _are_simulated(runs):
         charged = charged_shares(url, runs["run_id"])[common]
@@ -193,12 +193,15 @@ def _are_simulated(runs):
 
 
 def _parse_target(text, simulated):
-    """Return the Target with a name, such as ``branches per second``."""
+    """Parse the name of a Target, such as ``branches per second``; `simulated` is True for simulated programs."""
     if text.strip().upper() == "IPC":
         return IPC
     event, _, per = (part.strip() for part in text.strip().partition(_PER))
-    bases = dict.fromkeys(["", THOUSAND_INSTRUCTIONS], INSTRUCTIONS) if simulated else {SECOND: ""}
-    return Target(event, bases.get(per, per))
+    if simulated and per in ("", THOUSAND_INSTRUCTIONS):
+        per = INSTRUCTIONS
+    elif not simulated and per == SECOND:
+        per = ""
+    return Target(event, per)
 
 
 def _choose_default(url, runs):

@@ -1,6 +1,6 @@
-"""Begin a notebook: check its parameters, and make what its cells use by its settings.
+"""Begin a notebook: check its parameters and settings, and make the objects that its cells use.
 
-:func:`begin` gives a :class:`Notebook`: where results are kept, how many processes compute, which database is read.
+:func:`begin` returns a :class:`Notebook` with the place of the results, the number of processes, and the database.
 ValueError for a parameter or setting that is unknown or has a wrong value.
 """
 
@@ -79,7 +79,7 @@ class Notebook:
         Parameters
         ----------
         reason : str
-            One sentence (Markdown): what the following cells need that was not recorded.
+            One sentence (Markdown) on the missing recordings that the following cells need.
 
         Raises
         ------

@@ -1,7 +1,7 @@
 """Write the HTML page of a notebook by nbconvert, with links that work among the pages of one folder of results.
 
-:func:`write_page` writes the page of an executed notebook, :func:`write_stored_page` that of a notebook as it is stored
-with cmlib. Pages of notebooks lie at ``NAME/NAME.html`` in a folder of results, and pages of documents at
+:func:`write_page` writes the page of an executed notebook, :func:`write_stored_page` the page of a notebook as it is
+stored with cmlib. Pages of notebooks lie at ``NAME/NAME.html`` in a folder of results, and pages of documents at
 ``docs/NAME.html``. OSError if a page can't be written.
 """
 

@@ -52,7 +52,7 @@ def read_cells(notebook):
 def read_heading(notebook):
     """Read the title and the question of a notebook (two str) from its Markdown.
 
-    The title is the first heading, or the file's name if there is none; the question is what follows
+    The title is the first heading, or the file's name if there is none; the question is the text after
     ``**Question.**``, "" if there is none. ValueError if the file is no notebook.
     """
     cells = read_cells(notebook)
@@ -74,8 +74,8 @@ def declared_parameters(notebook: str | Path) -> dict[str, Parameter]:
     Returns
     -------
     dict of str to Parameter
-        By name. Limits are those of the dict ``limits`` in another cell: by parameter a tuple (low, high) of a number,
-        a list of choices of a text, or the dotted name of such a list.
+        By name. Limits are in the dict ``limits`` in another cell: for each parameter, (low, high) of a number, a list
+        of choices of a text, or the dotted name of such a list.
 
     Raises
     ------
@@ -226,12 +226,12 @@ def read_parameters(file: str | Path) -> dict:
     Returns
     -------
     dict
-        Value by name; empty if the file holds nothing.
+        Value by name; empty if the file is empty.
 
     Raises
     ------
     ValueError
-        If it is no mapping of names, or has a name twice.
+        If it is not a mapping of names, or has a name twice.
     OSError
         If it can't be read.
     """
@@ -245,7 +245,7 @@ def read_parameters(file: str | Path) -> dict:
 def parse_parameters(content, where):
     """Parse the parameters (dict) in the content (bytes) of a YAML file; empty if there is none.
 
-    ValueError, whose message begins with `where` (str), if it is no mapping of names, or has a name twice.
+    ValueError if it is not a mapping of names, or has a name twice; the message begins with `where` (str).
     """
     node, parameters = _load(content, where)
     parameters = {} if parameters is None else parameters

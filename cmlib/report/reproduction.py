@@ -35,7 +35,7 @@ def read_items() -> pd.DataFrame:
     -------
     DataFrame of str
         One row per item of data/papers/items.csv, "" where there is nothing. Columns: ``paper``, ``item``, ``shows``
-        (what it shows); ``notebook`` and ``result`` (which result of which notebook shows it); ``needs`` (counts, run
+        (its content); ``notebook`` and ``result`` (the result of a notebook that shows it); ``needs`` (counts, run
         times, the paper's numbers, or nothing: a diagram or list); ``counted_in`` (``table.column`` with the names of
         the measured programs), ``of`` (number of programs in the paper); ``lacking`` (differences from the paper that
         no recording removes) and ``record`` (the command that records missing data).
@@ -120,7 +120,7 @@ def count_measured(items: pd.DataFrame) -> pd.Series:
 def _describe_item(item, provenances, folder):
     """Return the status, data, programs and record of an item (dict of str).
 
-    `provenances` are those of its result, None if no notebook made it.
+    `provenances` are the provenances of its result, None if no notebook made it.
     """
     if provenances is None:
         return {"status": NOT, "data": "", "programs": "", "record": item.record}

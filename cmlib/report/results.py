@@ -1,4 +1,4 @@
-"""Keep what a notebook found, figures, tables, numbers and sentences, in a folder from which the report is made.
+"""Keep the figures, tables, numbers and findings of a notebook in a folder from which the report is made.
 
 :class:`Results` is made at a notebook's beginning, takes each result, and writes all with :meth:`Results.save`.
 ValueError for two results of one kind and name, and for numbers that are not finite.

@@ -70,14 +70,13 @@ def run_profile(
     Parameters
     ----------
     profile : str
-        A folder of `params`: ``smoke`` (small), ``paper`` (full) or ``live`` (a user's own programs); or any other
-        that holds such files.
+        A folder of `params`: ``smoke`` (small), ``paper`` (full) or ``live`` (a user's own programs); or another folder
+        with such files.
     notebooks : sequence of str, optional
         Names such as ``02_cleaning`` or ``02``; empty means all of the profile.
     parameters : dict, optional
-        Values that replace those of the profile, in every notebook that declares them.
-        Its `jobs` are shared among the notebooks that run at a time; with 1, they run
-        one after the other.
+        Values that replace the profile's values in every notebook that declares these parameters. Its `jobs` are
+        divided among the notebooks that run at a time; with 1, they run one after the other.
     results : path, optional
         Folder for all that is made, the store included, instead of the
         parameter `results_folder`, or `data/results`.
@@ -234,7 +233,7 @@ def _run(jobs, folder, n, *, may_lack):
                     raise NothingRecordedError(f"{job.notebook.name}: {error}")
                 else:
                     left_out[job.name] = str(error)
-                    # At once: a summary that runs later must not take up what an earlier run left there.
+                    # At once, so that a summary that runs later does not use the results of an earlier run.
                     note_left_out(folder, job.name, job.title, str(error))
                 if finished:
                     build_index(folder, to_come=to_come.values())

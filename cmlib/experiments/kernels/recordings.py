@@ -125,7 +125,7 @@ def recorded_programs(folder: str | Path = "", wanted: str = "all") -> dict[str,
     """
     folder = Path(folder or hardware_first(places.data_dir() / "regions"))
     all_names = [program.name for program in kernels()]
-    about = "AutoPerf's programs, which are what is evaluated here"
+    about = "AutoPerf's programs, which are evaluated here"
     names = resolve_names(wanted, all_names, about=about, todo=INSTEAD)
     kernel_by_folder = {}
     for program in kernels():

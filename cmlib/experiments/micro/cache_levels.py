@@ -32,7 +32,7 @@ def plateaus(latencies: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame, shape (4, 3)
         Index: level (L1, L2, L3, M for main memory). Columns: ``ns``, median latency; ``smallest`` and ``largest``
-        working set [bytes] whose latency is within a factor of 1.5 of it.
+        working set [bytes] with a latency within a factor of 1.5 of the median.
 
     Raises
     ------
