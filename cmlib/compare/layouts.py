@@ -59,13 +59,13 @@ def check_layouts(versions, build):
 
 def _changes_by_seed(program, lock, build):
     """Link a program with several seeds; return True as soon as two results differ."""
-    first = None
+    first_content = None
     for seed in range(1, _MOST_LINKS + 1):
         _relink(program, lock, build, seed)
         content = program.read_bytes()
-        if first is None:
-            first = content
-        elif content != first:
+        if first_content is None:
+            first_content = content
+        elif content != first_content:
             return True
     return False
 

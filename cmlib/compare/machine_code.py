@@ -197,16 +197,16 @@ class _Image:
 
     def section(self, address):
         """Return the section of an address; None if it is in no section."""
-        at = bisect.bisect_right(self.starts, address) - 1
-        return self.sections[at] if at >= 0 and address < _end(self.sections[at]) else None
+        position = bisect.bisect_right(self.starts, address) - 1
+        return self.sections[position] if position >= 0 and address < _end(self.sections[position]) else None
 
     def bytes_of(self, start, end):
         """Return the file's bytes between two addresses, up to the end of the section; b"" outside of sections."""
         section = self.section(start)
         if section is None:
             return b""
-        first = section["sh_addr"]
-        return self.contents[section.name][start - first : end - first]
+        section_start = section["sh_addr"]
+        return self.contents[section.name][start - section_start : end - section_start]
 
     def code(self):
         """Make the Code of the file."""
@@ -284,7 +284,7 @@ class _Image:
         first = -(-start // 8) * 8
         if not self.fixed:
             relocated = filter(self.relocations.__contains__, range(first, end - 7, 8))
-            return {at: self.relocations[at][1] for at in relocated}
+            return {address: self.relocations[address][1] for address in relocated}
         content = self.bytes_of(start, end)[first - start :]
         words = np.frombuffer(content[: len(content) // 8 * 8], "<u8")
         inside = np.flatnonzero((words >= self.starts[0]) & (words < _end(self.sections[-1])))
@@ -402,5 +402,8 @@ def _end(section):
 
 def _find_covering(extents, address):
     """Return the (start, end, name) of a sorted list that contains an address; None if there is none."""
-    at = bisect.bisect_right(extents, (address, 1 << 65)) - 1
-    return extents[at] if at >= 0 and extents[at][0] <= address < extents[at][1] else None
+    position = bisect.bisect_right(extents, (address, 1 << 65)) - 1
+    if position < 0:
+        return None
+    start, end, _ = extents[position]
+    return extents[position] if start <= address < end else None

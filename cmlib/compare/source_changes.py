@@ -79,8 +79,8 @@ def changed_functions(old, new):
     added = {function for change in changes for function in change["added"]}
     callers = defaultdict(list)
     for caller in itertools.chain(*after.values()):
-        for called in caller.calls:
-            callers[called].append(caller)
+        for callee in caller.calls:
+            callers[callee].append(caller)
     rows = []
     for change in changes:
         for kind, functions in change.items():
@@ -103,11 +103,11 @@ def mark_named(changed, names):
     `changed` are rows of :func:`changed_functions` (function, change, location, targets), `names` the functions that a
     comparison found. The key is True if the function or one of its targets is among these; scopes are ignored.
     """
-    found = set(map(_last_name, names))
+    names_without_scopes = set(map(_last_name, names))
     marked = []
     for row in changed:
         own_names = {_last_name(name) for name in (row["function"], *row["targets"])}
-        marked.append(row | {"in_verdict": not found.isdisjoint(own_names)})
+        marked.append(row | {"in_verdict": not names_without_scopes.isdisjoint(own_names)})
     return marked
 
 
@@ -161,14 +161,14 @@ def _parse_python(node, path, scopes=()):
             if ast.get_docstring(inner) is not None:
                 inner.body = inner.body[1:] or [ast.Pass()]
             parts = [part for statement in inner.body for part in ast.walk(statement)]
-            called = (part.func for part in parts if isinstance(part, ast.Call))
+            called_functions = (part.func for part in parts if isinstance(part, ast.Call))
             yield Function(
                 path=path,
                 line=inner.lineno,
                 name=".".join([*scopes, inner.name]),
                 parameters=(ast.dump(inner.args),),
                 tokens=(ast.dump(inner),),
-                calls=frozenset(getattr(name, "attr", getattr(name, "id", "")) for name in called),
+                calls=frozenset(getattr(name, "attr", getattr(name, "id", "")) for name in called_functions),
                 small=sum(isinstance(part, ast.stmt) for part in parts) <= _MOST_STATEMENTS,
                 local=False,
             )
@@ -196,8 +196,8 @@ def _make_parser():
 
 def _make_function(info, path):
     """Make a Function from lizard's description, with the tokens that :func:`_keep_tokens` has stored."""
-    read_so_far, first, end = info.tokens
-    tokens = read_so_far[first:end]
+    read_so_far, begin, end = info.tokens
+    tokens = read_so_far[begin:end]
     start = tokens.index("{") if "{" in tokens else len(tokens)
     head, inside = tokens[:start], tokens[start:]
     name = re.sub(r" (?=\W)", "", info.name)
@@ -243,8 +243,10 @@ def _find_targets(function, added, callers):
     waiting = [function]
     while waiting:
         current = waiting.pop(0)
-        others = (caller for caller in callers[_last_name(current.name)] if caller != current)
-        current_callers = [caller for caller in others if not current.local or caller.path == current.path]
+        other_callers = (caller for caller in callers[_last_name(current.name)] if caller != current)
+        current_callers = [
+            caller for caller in other_callers if not current.local or caller.path == current.path
+        ]
         is_suitable = current not in added and not current.small
         if is_suitable or not current_callers:
             names.append(current.name)

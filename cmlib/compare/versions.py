@@ -206,8 +206,8 @@ def _plan_looks(n_runs, versions, alpha):
             f"{n_runs} runs of each command are too few: at least {fewest} are needed for a change to be significant "
             f"at {alpha:g}. Give more --runs, or a larger --alpha."
         )
-    first = math.ceil(math.log2(3 * n_tests / alpha))
-    return sorted({min(n_runs, max(first, n_runs // part)) for part in (4, 2, 1)})
+    fewest_for_first_look = math.ceil(math.log2(3 * n_tests / alpha))
+    return sorted({min(n_runs, max(fewest_for_first_look, n_runs // part)) for part in (4, 2, 1)})
 
 
 def _record_pairs(versions, recordings, events, looks, rng, notify, progress):
@@ -346,13 +346,13 @@ def plan_parts(events, good_counters):
     software = [event for event in events if not event.hardware]
     if not hardware:
         return "work", _cut_list(software, _MOST_AT_ONCE)
-    others = [event for event in hardware if event != INSTRUCTIONS]
-    if not others and not software:
+    other_hardware = [event for event in hardware if event != INSTRUCTIONS]
+    if not other_hardware and not software:
         raise CmlibError(
             "Instructions alone can't be compared, since counts are divided by them. Give more --events."
         )
     n_per_execution = max(1, min(good_counters - 1, _MOST_AT_ONCE - len(software)))
-    first, *groups = _cut_list(others, n_per_execution) or [[]]
+    first, *groups = _cut_list(other_hardware, n_per_execution) or [[]]
     return "instructions", [[INSTRUCTIONS, *group] for group in ([*first, *software], *groups)]
 
 

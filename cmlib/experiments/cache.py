@@ -61,9 +61,9 @@ def _folder(module):
     folder = parent / f"{module}-{_hash_source(module)}"
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
-        for other in parent.glob(f"{module}-*"):
-            if other != folder:
-                shutil.rmtree(other, ignore_errors=True)
+        for older in parent.glob(f"{module}-*"):
+            if older != folder:
+                shutil.rmtree(older, ignore_errors=True)
     return folder
 
 
@@ -141,8 +141,8 @@ def _imported_names(file):
 
 def _files_of_module(name):
     """Find the source files (set of Path) of a module of cmlib; empty for other names."""
-    first, *parts = name.split(".")
-    if first != _PACKAGE.name:
+    package, *parts = name.split(".")
+    if package != _PACKAGE.name:
         return set()
     place = _PACKAGE.joinpath(*parts)
     files = place.with_suffix(".py"), place / "__init__.py", place / "__init__.pyi"

@@ -202,8 +202,8 @@ def compare_modes(totals: pd.DataFrame) -> pd.DataFrame:
         mlpx = event_rates[kinds == "MLPX"].to_numpy()
         if len(ocoe) < 2 or len(mlpx) == 0 or not (ocoe > 0).all():
             continue
-        between = [abs(one / other - 1) for one, other in permutations(ocoe, 2)]
-        multiplexed = [abs(one / other - 1) for one, other in product(mlpx, ocoe)]
+        between = [abs(count / reference - 1) for count, reference in permutations(ocoe, 2)]
+        multiplexed = [abs(count / reference - 1) for count, reference in product(mlpx, ocoe)]
         rows.append(
             {
                 "program": program,

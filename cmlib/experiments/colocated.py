@@ -88,10 +88,10 @@ def read_table(name: str) -> pd.DataFrame:
     """
     text_columns = {"recording": str, "program": str, "neighbor": str, "setting": str}
     table = pd.read_csv(places.shipped("colocated") / f"{name}.csv", dtype=text_columns)
-    named = [column for column in ("neighbor", "other_socket") if column in table]
+    name_columns = [column for column in ("neighbor", "other_socket") if column in table]
     programs = tuple(table["program"].unique()) if "program" in table else ()
     note_read(Provenance(OTHERS_HARDWARE, programs, public_set=SET))
-    return table.fillna(dict.fromkeys(named, ""))
+    return table.fillna(dict.fromkeys(name_columns, ""))
 
 
 def list_recordings() -> pd.DataFrame:
@@ -114,16 +114,16 @@ def _describe_file(file):
     row = {"file": file, "neighbor": "", "other_socket": ""}
     if folder == "alone":  # NPB-SP
         return row | {"setting": "alone", "recording": name, "program": name.split("-", 1)[1]}
-    together, program = name.rsplit(".", 1)  # canneal+SP.SP, or sc+MG.D-nn+canneal.MG
-    sockets = [[_NAMES.get(part, part) for part in socket.split("+")] for socket in together.split("-")]
+    group, program = name.rsplit(".", 1)  # canneal+SP.SP, or sc+MG.D-nn+canneal.MG
+    sockets = [[_NAMES.get(part, part) for part in socket.split("+")] for socket in group.split("-")]
     (socket,) = [programs for programs in sockets if program in _without_sizes(programs)]
     position = _without_sizes(socket).index(program)
     row["program"] = socket[position]
     row["neighbor"] = socket[1 - position]
     row["other_socket"] = "+".join(
-        other for programs in sockets if programs is not socket for other in programs
+        name_on_other for programs in sockets if programs is not socket for name_on_other in programs
     )
-    return row | {"setting": "pair" if len(sockets) == 1 else "mix", "recording": together}
+    return row | {"setting": "pair" if len(sockets) == 1 else "mix", "recording": group}
 
 
 def _without_sizes(programs):

@@ -53,8 +53,8 @@ def _with_perf(meta, groups, pinned, table):
         return ""
     coded = {event: f"{event}:{modifier}".rstrip(":") for event in pinned}
     if table:
-        known = events.table(table)
-        coded |= {event: events.encode(event, known, modifier) for event in known.index}
+        event_table = events.table(table)
+        coded |= {event: events.encode(event, event_table, modifier) for event in event_table.index}
     commands, files = [], []
     for number, group in enumerate(groups, 1):
         spelled = [(written | coded).get(event, event) for event in (*pinned, *group)]

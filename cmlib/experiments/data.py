@@ -388,9 +388,9 @@ def cleaned_runs(
     runs = store.runs(url, program=program).query("set in @sets")
     if runs.empty:
         todo = how_to_record(program)
-        wanted = " or ".join(sets)
+        set_names = " or ".join(sets)
         raise NothingRecordedError(
-            f"program {program!r} has no recording of {wanted}; notebook 01 lists what it has. Record it: "
+            f"program {program!r} has no recording of {set_names}; notebook 01 lists what it has. Record it: "
             f"{todo}."
         )
     for provenance in store.provenances(url, runs["run_id"]):  # worker processes read the runs

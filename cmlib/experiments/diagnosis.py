@@ -317,9 +317,9 @@ def _label_emulation(table, cycles):
     emulated = [name for name in cycles if is_emulated_float(name)]
     shares = cycles[emulated].sum(axis=1) / cycles.sum(axis=1)
     healthy = table["class"].isin(["", HEALTHY]) & (table["label"] == NOTHING_ELSE)
-    named = healthy & (shares >= NAMED_FROM).to_numpy()
-    labels = table["label"].mask(named, _EMULATED)
-    classes = table["class"].mask(named, "")
+    is_emulated = healthy & (shares >= NAMED_FROM).to_numpy()
+    labels = table["label"].mask(is_emulated, _EMULATED)
+    classes = table["class"].mask(is_emulated, "")
     return table.assign(**{"label": labels, "class": classes})
 
 
@@ -384,9 +384,9 @@ def _relabel_streams(table, misses, lines):
     not_in_order = misses.sum() - lines
     mostly_in_order = first_level - not_in_order >= first_level / 2
     streams = ((table["class"] == _CACHED) | unclassed) & mostly_in_order
-    named = table.assign(label=table["label"].mask(streams, _IN_ORDER))
-    named["class"] = table["class"].mask(streams & ~unclassed, HEALTHY)
-    return named
+    relabeled = table.assign(label=table["label"].mask(streams, _IN_ORDER))
+    relabeled["class"] = table["class"].mask(streams & ~unclassed, HEALTHY)
+    return relabeled
 
 
 def _join_phases(table, cycles, by):
@@ -407,5 +407,5 @@ def _name_functions(cycles):
     """Return a text for each row of `cycles`: its three largest functions with their shares of estimated cycles."""
     shares = cycles.div(cycles.sum(axis=1), axis=0)
     largest = (row.nlargest(_FUNCTIONS_NAMED) for _, row in shares.iterrows())
-    named = (row[row >= _LEAST_SHARE] for row in largest)
-    return [", ".join(f"{name} {100 * share:.0f} %" for name, share in row.items()) for row in named]
+    large_shares = (row[row >= _LEAST_SHARE] for row in largest)
+    return [", ".join(f"{name} {100 * share:.0f} %" for name, share in row.items()) for row in large_shares]

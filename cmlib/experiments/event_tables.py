@@ -44,11 +44,11 @@ def event_table(url: str) -> pd.DataFrame:
         recorded.setdefault(table, set()).update(names)
     everything = set().union(*recorded.values())
     tables = [(events.table(name), names) for name, names in recorded.items() if name]
-    by_use = sorted(tables, key=_count_recorded, reverse=True)
+    most_used_first = sorted(tables, key=_count_recorded, reverse=True)
     general = events.general_events()
     general = pd.concat([general, _simulated()[general.columns]])
-    of_processors = [table for table, names in by_use if table.index.isin(names).any()]
-    joined = pd.concat([*of_processors, general[general.index.isin(everything)]])
+    processor_tables = [table for table, names in most_used_first if table.index.isin(names).any()]
+    joined = pd.concat([*processor_tables, general[general.index.isin(everything)]])
     joined = joined[~joined.index.duplicated()]
     return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
 
@@ -94,7 +94,7 @@ def known_sums(run: Recording) -> list[tuple[str, tuple[str, ...]]]:
     sums = [_sums(name) if name else [] for name in names]
     if not sums:
         return []
-    return [one for one in sums[0] if all(one in of_table for of_table in sums)]
+    return [known_sum for known_sum in sums[0] if all(known_sum in table_sums for table_sums in sums)]
 
 
 def _count_recorded(table_and_names):
@@ -121,8 +121,11 @@ def _simulated():
     """Return the table of simulated events with the columns of an event table."""
     table = events.simulated_events(levels=3)
     marked = (table.index + " (modelled)").where(table["kind"] == events.MODELLED, "")
-    usual = dict.fromkeys(["code", "umask", "bits", "counters", "core"], 0) | {"named": False, "whole": False}
-    return table.assign(abbr=marked, unit="simulated, " + table["kind"], extra="", **usual)
+    defaults = dict.fromkeys(["code", "umask", "bits", "counters", "core"], 0) | {
+        "named": False,
+        "whole": False,
+    }
+    return table.assign(abbr=marked, unit="simulated, " + table["kind"], extra="", **defaults)
 
 
 @functools.cache

@@ -194,12 +194,15 @@ def recorded_runs(
         If there is no such run.
     """
     runs = store.runs(url, program=program).query("mode != 'lines'")
-    able = runs[target.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
-    able = able[able["axis"] == TIME] if (able["axis"] == TIME).any() else able
-    sets = [name for name in able["set"].unique() if name in _ALIGNED] or list(able["set"].unique())
+    suitable = runs[target.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
+    is_timed = suitable["axis"] == TIME
+    if is_timed.any():
+        suitable = suitable[is_timed]
+    all_sets = list(suitable["set"].unique())
+    sets = [name for name in all_sets if name in _ALIGNED] or all_sets
     cleaned = cleaned_runs(url, program, sets, method=method, workers=workers or Workers(1))
-    counted = [target.events <= set(run.columns[run.notna().any()]) for run in cleaned["counts"]]
-    return cleaned[counted]
+    counts_target = [target.events <= set(run.columns[run.notna().any()]) for run in cleaned["counts"]]
+    return cleaned[counts_target]
 
 
 def matrix(
@@ -494,13 +497,13 @@ def _join_intervals(runs, target, per):
 
     The last of several measured runs is held out.
     """
-    runs, counted = _select_most_events(runs)
+    runs, events_counted = _select_most_events(runs)
     n_studied = max(1, len(runs) - 1)
     n_intervals = sum(map(len, runs["counts"].iloc[:n_studied]))
     most_rows = _MOST_RUNS if _are_totals(runs) else _MOST_ROWS
     intervals_per_row = math.ceil(n_intervals / most_rows)
     tables = [
-        _compute_rates(run.counts[counted], run.seconds, target, per, intervals_per_row)
+        _compute_rates(run.counts[events_counted], run.seconds, target, per, intervals_per_row)
         for run in runs.itertuples()
     ]
     cut = [(0, 0)] * len(tables)  # rows at the start and at the end of each run

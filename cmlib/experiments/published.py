@@ -192,9 +192,9 @@ def cloudsuite(program: str = "all") -> dict[tuple[str, str], PublishedMatrix]:
     """
     files = files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
     todo = "The notebooks on CloudSuite are about recordings that others have published."
-    wanted = resolve_names(program, sorted(set(files["program"])), about="CloudSuite's programs", todo=todo)
+    names = resolve_names(program, sorted(set(files["program"])), about="CloudSuite's programs", todo=todo)
     matrices = {}
-    for file in files[files["program"].isin(wanted)].sort_values(["program", "processor"]).itertuples():
+    for file in files[files["program"].isin(names)].sort_values(["program", "processor"]).itertuples():
         runs = [counts for counts, _ in counts_of(file.file) if len(counts) > 1]
         if runs:
             matrices[file.program, file.processor] = pooled(runs)

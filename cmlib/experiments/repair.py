@@ -125,8 +125,8 @@ def score_method(
     for file, program in zip(table["file"], programs, strict=True):
         kind, file_cases = _make_cases(file)
         if file_cases:
-            of_file = score_cases({name: method}, file_cases)
-            scores.append(of_file.assign(kind=kind, program=program, file=file))
+            file_scores = score_cases({name: method}, file_cases)
+            scores.append(file_scores.assign(kind=kind, program=program, file=file))
     if not scores:
         raise InputError("none of the files is there: `cmlib fetch` has them, CMLIB_PUBLIC their folder.")
     by_series = pd.concat(scores)
@@ -188,8 +188,8 @@ def ratios(judged: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     rows = {}
     for kind_and_method, files in judged.groupby(["kind", "method"], sort=False):
         logs = np.log(files["ratio"]).groupby(files["program"]).mean().to_numpy()
-        drawn = logs[rng.integers(len(logs), size=(2000, len(logs)))].mean(axis=1)
-        low, high = np.exp(np.quantile(drawn, [0.05, 0.95]))
+        resampled_means = logs[rng.integers(len(logs), size=(2000, len(logs)))].mean(axis=1)
+        low, high = np.exp(np.quantile(resampled_means, [0.05, 0.95]))
         rows[kind_and_method] = {
             "programs": len(logs),
             "files": len(files),

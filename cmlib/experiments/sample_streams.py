@@ -59,12 +59,14 @@ def load_samples(wanted: str = "all", *, program: str = "all", kind: str = "auto
     for name in names:
         if name not in recorded.index:
             raise InputError(f"there is no sample stream {name!r}; there are {', '.join(recorded.index)}.")
-    counted = {row.name: read_samples(row.path) for row in recorded.loc[names].itertuples(index=False)}
+    streams_by_case = {
+        row.name: read_samples(row.path) for row in recorded.loc[names].itertuples(index=False)
+    }
     kind = recorded["kind"].iloc[0]
-    for totals in counted.values():
+    for totals in streams_by_case.values():
         totals.attrs["kind"] = kind
-    note_read(provenance_of_samples(counted))
-    return counted
+    note_read(provenance_of_samples(streams_by_case))
+    return streams_by_case
 
 
 def provenance_of_samples(counted: dict[str, pd.DataFrame]) -> Provenance:

@@ -178,9 +178,9 @@ def _suggest_diagnosis(words):
 def _list_shares(split):
     """Return the shares of the estimated cycles as entries of a summary's ``cycles``."""
     shares = dict(split)
-    rest = 100 - sum(shares.values())
-    if rest >= 0.5:
-        shares["other"] = rest
+    other_share = 100 - sum(shares.values())
+    if other_share >= 0.5:
+        shares["other"] = other_share
     return [
         {"name": name, "label": name, "low": percent, "high": percent, "events": []}
         for name, percent in shares.items()

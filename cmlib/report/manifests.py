@@ -179,8 +179,8 @@ def _describe_failed(file):
 
 def _holds_results(place):
     """Return True if a folder (Path) contains the finished results of a notebook."""
-    made = (place / "manifest.json", place / f"{place.name}.ipynb")
-    return place.suffix != ".partial" and any(file.is_file() for file in made)
+    result_files = (place / "manifest.json", place / f"{place.name}.ipynb")
+    return place.suffix != ".partial" and any(file.is_file() for file in result_files)
 
 
 def _read_manifest(place):

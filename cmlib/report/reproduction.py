@@ -65,13 +65,13 @@ def reproduction(folder: Path, sections: Iterable[dict]) -> pd.DataFrame:
           replace them, such as ``13 kernels of ours for 15``; "" if it is not known.
         - ``record``: the command that records the missing data, "" if no data are missing.
     """
-    made = {
+    provenances_by_result = {
         (section["notebook"], entry["name"]): find_provenances(section, entry)
         for section in sections
         for entry in (*section["figures"], *section["tables"])
     }
     rows = [
-        item._asdict() | _describe_item(item, made.get((item.notebook, item.result)), folder)
+        item._asdict() | _describe_item(item, provenances_by_result.get((item.notebook, item.result)), folder)
         for item in read_items().itertuples(index=False)
     ]
     return pd.DataFrame(rows)[_COLUMNS]
@@ -92,8 +92,8 @@ def find_provenances(manifest: dict, entry: dict) -> list[Provenance]:
     list of Provenance
         One for each kind of counts and public set; empty where none is recorded.
     """
-    kept = manifest.get("data", [])
-    return [Provenance(**kept[position]) for position in entry.get("data", [])]
+    stored = manifest.get("data", [])
+    return [Provenance(**stored[position]) for position in entry.get("data", [])]
 
 
 def count_measured(items: pd.DataFrame) -> pd.Series:

@@ -65,8 +65,8 @@ def paper(name: str) -> dict:
     folder = places.shipped("papers")
     file = folder / f"{name}.yaml"
     if not file.is_file():
-        known = ", ".join(sorted(f.stem for f in folder.glob("*.yaml"))) or "none"
-        raise InputError(f"no figures of a paper called {name!r} under data/papers; known: {known}.")
+        names = ", ".join(sorted(f.stem for f in folder.glob("*.yaml"))) or "none"
+        raise InputError(f"no figures of a paper called {name!r} under data/papers; known: {names}.")
     return yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
@@ -321,11 +321,11 @@ class Results:
 
     def _keep_picture(self, figure, name, alt):
         """Keep a figure as SVG; return it as PNG (IPython's Image), and its size on a page [pixels]."""
-        drawn, png = _bounds(figure), io.BytesIO()
-        figure.savefig(png, dpi=_DPI, bbox_inches=drawn)
-        figure.savefig(self._draft / f"{name}.svg", bbox_inches=drawn, metadata={"Date": None})
+        bounds, png = _bounds(figure), io.BytesIO()
+        figure.savefig(png, dpi=_DPI, bbox_inches=bounds)
+        figure.savefig(self._draft / f"{name}.svg", bbox_inches=bounds, metadata={"Date": None})
         width = round(96 * figure.get_figwidth())
-        size = {"width": width, "height": round(width * drawn.height / drawn.width)}
+        size = {"width": width, "height": round(width * bounds.height / bounds.width)}
         return Image(data=png.getvalue(), alt=strip_markup(alt), **size), size
 
     def _with_provenance(self, text, data=None):
@@ -340,21 +340,21 @@ class Results:
 
     def _keep_provenance(self, data):
         """Keep the provenances of a result in the manifest, and return their positions there (list of int)."""
-        kept = self._record["data"]
+        stored = self._record["data"]
         positions = []
         for provenance in _as_provenances(data):
             entry = asdict(provenance) | {
                 "programs": list(provenance.programs),
                 "events": list(provenance.events),
             }
-            if entry not in kept:
-                kept.append(entry)
-            positions.append(kept.index(entry))
+            if entry not in stored:
+                stored.append(entry)
+            positions.append(stored.index(entry))
         return positions
 
     def _add(self, kind, name, entry):
         """Add an entry (dict) to the manifest; ValueError if its name is taken."""
-        if any(other["name"] == name for other in self._record[kind]):
+        if any(existing["name"] == name for existing in self._record[kind]):
             raise InputError(f"{self._record['notebook']}: two {kind} are called {name!r}; rename one.")
         self._record[kind].append(entry)
 

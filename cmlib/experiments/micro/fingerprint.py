@@ -98,7 +98,7 @@ class Fingerprints:
             kind = SIMULATED
         else:
             kind = SYNTHETIC if "fake" in (self.meta["machine"]["perf"] or "") else OWN_HARDWARE
-        runs = [*self.all, *(run for of_kind in self.key.values() for run in of_kind)]
+        runs = [*self.all, *(run for kind_runs in self.key.values() for run in kind_runs)]
         events = {event for run in runs for event in run.counts}
         return Provenance(kind, tuple({run.program for run in runs}), tuple(events))
 
@@ -234,8 +234,8 @@ def load_simulated(
         If there are no such recordings.
     """
     folder = Path(folder or places.recordings_dir()) / recordings.SIMULATED_FOLDER
-    read = recordings.read_simulated_series
-    series = {kind: list(map(_unite_healthy, read(folder, kind))) for kind in kinds}
+    read_series = recordings.read_simulated_series
+    series = {kind: list(map(_unite_healthy, read_series(folder, kind))) for kind in kinds}
     if not series["micro"]:
         raise NothingRecordedError(f"nothing simulated yet: run `{recordings.SIMULATE_COMMAND}`")
     distinguishable = _find_distinguishable([*series["micro"], *series.get("unseen", [])])
@@ -414,7 +414,7 @@ def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
     runs = {run.program: run for run in [*recorded.all, *recorded.indistinguishable, *recorded.key["unseen"]]}
     totals = pd.DataFrame({name: run.counts.sum() for name, run in runs.items()}).T
     charged = added_shares(totals, simulated_events()["weight"])
-    alike = {program_of(run) for run in recorded.indistinguishable}
+    indistinguishable = {program_of(run) for run in recorded.indistinguishable}
     rows = []
     for program in micro_benchmarks():
         pathological = charged[charged.index.str.match(rf"[a-z]+-{program.name}-P")]
@@ -424,7 +424,7 @@ def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
         difference = pathological - healthy.to_numpy()
         are_apart = _differ(pathological, healthy.to_numpy())
         case, cause = difference.where(are_apart | ~are_apart.any(axis=None)).stack().idxmax()
-        is_apart = program.name not in alike
+        is_apart = program.name not in indistinguishable
         rows.append(
             {
                 "program": program.name,
@@ -520,8 +520,8 @@ def _find_distinguishable(series):
     charged = added_shares(totals, simulated_events()["weight"])
     pathological = charged[charged.index.str.contains("-P")]
     healthy = charged.reindex(pathological.index.str.replace("-P", "-N", n=1)).to_numpy()
-    apart = _differ(pathological, healthy).any(axis=1)
-    return set(pathological.index[apart].str.split("-").str[1])
+    is_distinguishable = _differ(pathological, healthy).any(axis=1)
+    return set(pathological.index[is_distinguishable].str.split("-").str[1])
 
 
 def _differ(pathological, healthy):

@@ -99,14 +99,14 @@ def compare_with_processor(series: list[Series]) -> pd.DataFrame:
     """
     rows = []
     for run in series:
-        counted = _counted_rates(places.recordings_dir() / run.about["label"])
+        counted_rates = _counted_rates(places.recordings_dir() / run.about["label"])
         totals = run.counts.sum()
         simulated = _PER_INSTRUCTIONS * totals / totals["sim.instructions"]
         for quantity in _QUANTITIES:
-            if not {*quantity.added, *quantity.subtracted} <= set(counted):
+            if not {*quantity.added, *quantity.subtracted} <= set(counted_rates):
                 continue
-            rate = sum(counted[event] for event in quantity.added)
-            rate -= sum(counted[event] for event in quantity.subtracted)
+            rate = sum(counted_rates[event] for event in quantity.added)
+            rate -= sum(counted_rates[event] for event in quantity.subtracted)
             modeled = sum(simulated[f"sim.{event}"] for event in quantity.simulated)
             rows.append(
                 {
@@ -124,17 +124,17 @@ def compare_with_processor(series: list[Series]) -> pd.DataFrame:
 
 def _counted_rates(folder):
     """Compute events per 1,000 instructions, a mean over the recorded runs that counted the event: dict by event."""
-    wanted = {event for quantity in _QUANTITIES for event in (*quantity.added, *quantity.subtracted)}
+    wanted_events = {event for quantity in _QUANTITIES for event in (*quantity.added, *quantity.subtracted)}
     metas = {}
     for run, meta in readable_runs(folder).items():
         events = {event for group in meta["groups"] for event in group}
-        if events & wanted and "instructions" in meta["pinned"]:
+        if events & wanted_events and "instructions" in meta["pinned"]:
             metas[folder / f"{run}.json"] = meta
     rates = {}
     counts_by_file = readable(lambda file: read_run(file, metas[file]).counts, metas)
     for file, counts in counts_by_file.items():
         note_read(provenance_of_run(metas[file]))
-        for event in wanted & set(counts):
+        for event in wanted_events & set(counts):
             possible = counts[counts[event] <= _MOST_PER_INSTRUCTION * counts["instructions"]]
             rate = possible[event].sum() / possible["instructions"].sum()
             rates.setdefault(event, []).append(rate)

@@ -186,7 +186,7 @@ def load_levels(folder: str | Path = "", wanted: str = "all") -> pd.DataFrame:
     frames = {name: levels for name, levels in frames.items() if len(levels)}
     if not frames:
         raise NothingRecordedError(f"no run with one parameter changed is recorded yet: run `{RECORD}`")
-    about = "the programs recorded with one changed parameter of Spark"
+    about = "the programs recorded with one parameter of Spark changed"
     names = resolve_names(wanted, frames, about=about, todo=f"If it runs on Spark: `{RECORD} --program NAME`")
     for name in names:
         for kind in kinds[name]:

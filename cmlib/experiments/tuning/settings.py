@@ -71,8 +71,11 @@ def settings_of(options):
 
     A parameter that is not among the options has its default. ValueError if a value is not a quantity.
     """
-    given = ALWAYS | dict(options)
-    texts = {abbr: given.get(parameter.name, parameter.default) for abbr, parameter in TABLE_IV.items()}
+    options_with_needs = ALWAYS | dict(options)
+    texts = {
+        abbr: options_with_needs.get(parameter.name, parameter.default)
+        for abbr, parameter in TABLE_IV.items()
+    }
     return {abbr: parse_quantity(text) for abbr, text in texts.items()}
 
 
