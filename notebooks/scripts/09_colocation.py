@@ -33,7 +33,7 @@ from scipy import stats
 
 from cmlib import plot
 from cmlib.experiments import colocated
-from cmlib.experiments.requested import resolve_names
+from cmlib.experiments.requested import resolve_names, split_names
 from cmlib.report.notebook import begin
 
 notebook = begin("09_colocation", settings, program=program)
@@ -77,8 +77,11 @@ results = notebook.results
 # %%
 totals = colocated.read_table("totals")
 pairs = totals[totals["setting"] == "pair"]
-partners = resolve_names(program, sorted(set(pairs["program"]) - {"SP"}),
-                         about="the programs recorded beside SP",
+beside_SP = sorted(set(pairs["program"]) - {"SP"})
+if program != "all" and not set(split_names(program)) & set(beside_SP):
+    notebook.stop("Co-location needs programs that were recorded alone and beside a neighbor. This "
+                  f"notebook has such recordings of {', '.join(beside_SP)} only.")
+partners = resolve_names(program, beside_SP, about="the programs recorded beside SP",
                          todo="This notebook is about recordings that others published.")
 shown_pairs = [f"{name}+SP" for name in partners]
 sizes = totals.groupby("setting").agg(recordings=("recording", "size"),
