@@ -125,6 +125,14 @@ def test_counts_among_the_numbers_have_no_decimals(tmp_path):
     assert re.findall(r"<td>([\d.]+)</td>", shown) == ["12", "2.10", "14"]
 
 
+@pytest.mark.parametrize("decimals", [2, {"n": 0}])
+def test_a_missing_integer_is_a_dash(tmp_path, decimals):
+    frame = pd.DataFrame({"n": pd.array([1, None], dtype="Int64")})
+    results = report.Results("02_a", title="A", question="?", profile="p", folder=tmp_path)
+    cells = re.findall("<td>(.*)</td>", results.table(frame, "t", "T.", decimals=decimals).data)
+    assert cells == ["1", "–"]
+
+
 def test_a_number_that_was_not_measured_is_refused(tmp_path):
     with pytest.raises(ValueError, match="record only what was measured"):
         new_results(tmp_path).number("error", float("nan"))

@@ -20,6 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import yaml
 from IPython.display import HTML, Image, display
@@ -419,15 +420,29 @@ def _html(frame, decimals, *, whole_as_counts=False):
             return f"{float(value):,.0f}"
         return write_number(value)
 
-    table = frame.rename_axis(columns=None).to_html(
-        index=False,
-        na_rep="–",
-        border=0,
-        float_format=write,
-        formatters={name: _formatter(digits) for name, digits in decimals_by_column.items()},
+    table = (
+        _replace_na(frame)
+        .rename_axis(columns=None)
+        .to_html(
+            index=False,
+            na_rep="–",
+            border=0,
+            float_format=write,
+            formatters={name: _formatter(digits) for name, digits in decimals_by_column.items()},
+        )
     )
     is_left = itertools.cycle([dtype.kind not in "iufc" for dtype in frame.dtypes])  # cells come row by row
     return re.sub("<(t[hd])>", lambda cell: f"<{cell[1]} {_LEFT}>" if next(is_left) else cell[0], table)
+
+
+def _replace_na(frame):
+    """Return a DataFrame with NaN in place of pandas' NA among integers, which ``to_html`` writes as ``<NA>``."""
+    replaced = frame.copy()
+    for position, dtype in enumerate(frame.dtypes):
+        if isinstance(dtype, pd.api.extensions.ExtensionDtype) and dtype.kind in "iu":
+            column = frame.iloc[:, position]
+            replaced.isetitem(position, column.astype(object).where(column.notna(), np.nan))
+    return replaced
 
 
 def _formatter(decimals):
