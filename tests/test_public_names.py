@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SITE = runpy.run_path(ROOT / "docs/site/assemble.py")
 PUBLIC = SITE["public_modules"]()
 OF_NOTEBOOKS = SITE["modules_of_notebooks"]()
+ANALYSES = [name for name in OF_NOTEBOOKS if name.startswith(("cmlib.experiments", "cmlib.report"))]
 SCRIPTS = sorted((ROOT / "notebooks/scripts").rglob("*.py"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CODE = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
@@ -54,7 +55,7 @@ def lacking(thing):
     return errors
 
 
-@pytest.mark.parametrize("module", PUBLIC)
+@pytest.mark.parametrize("module", [*PUBLIC, *ANALYSES])
 def test_docstrings_are_numpydoc(module):
     documented = [thing for thing in exported(module).values() if is_documented(thing)]
     errors = [error for thing in documented for error in lacking(thing)]

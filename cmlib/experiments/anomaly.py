@@ -169,12 +169,14 @@ def retrain_detector(case: TrainedDetector, *, seed: int) -> TrainedDetector:
     Parameters
     ----------
     case : TrainedDetector
+        The detector and the runs that it learned.
     seed : int
         Seed of all random choices.
 
     Returns
     -------
     TrainedDetector
+        Another detector, with the same runs.
     """
     detector = AutoPerf(random_state=seed).fit(case.learned, others=case.others)
     return TrainedDetector(case.program, detector, case.learned, case.others, case.stopped)
@@ -251,6 +253,7 @@ def compare_rules(case: TrainedDetector) -> pd.DataFrame:
     Parameters
     ----------
     case : TrainedDetector
+        Its detector must have one cluster of functions.
 
     Returns
     -------

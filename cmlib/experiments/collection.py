@@ -39,6 +39,7 @@ def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
     Parameters
     ----------
     recordings : iterable of cmlib.io.recording.Recording
+        Runs of one or more programs.
 
     Returns
     -------
@@ -77,6 +78,7 @@ def describe_sets(recordings: Iterable[Recording]) -> pd.DataFrame:
     Parameters
     ----------
     recordings : iterable of cmlib.io.recording.Recording
+        Runs of one or more programs.
 
     Returns
     -------
@@ -130,6 +132,7 @@ def list_impossible(recordings: Iterable[Recording]) -> pd.DataFrame:
     Parameters
     ----------
     recordings : iterable of cmlib.io.recording.Recording
+        Runs of one or more programs.
 
     Returns
     -------
@@ -152,6 +155,7 @@ def total_counts(recordings: Iterable[Recording]) -> pd.DataFrame:
     Parameters
     ----------
     recordings : iterable of cmlib.io.recording.Recording
+        Runs of one or more programs.
 
     Returns
     -------
@@ -224,6 +228,7 @@ def check_sums(recordings: Iterable[Recording]) -> pd.DataFrame:
     Parameters
     ----------
     recordings : iterable of cmlib.io.recording.Recording
+        Runs of one or more programs.
 
     Returns
     -------

@@ -80,11 +80,12 @@ def read_table(name: str) -> pd.DataFrame:
     Parameters
     ----------
     name : {"totals", "impossible", "shared", "importances", "models", "quiet"}
-        ``data/colocated/README.md`` describes their columns.
+        Name of the table.
 
     Returns
     -------
     DataFrame
+        ``data/colocated/README.md`` describes its columns.
     """
     text_columns = {"recording": str, "program": str, "neighbor": str, "setting": str}
     table = pd.read_csv(places.shipped("colocated") / f"{name}.csv", dtype=text_columns)
@@ -354,12 +355,14 @@ def interval_rates(run: pd.DataFrame, *, most_rows: int = MOST_ROWS) -> tuple[pd
     run : DataFrame
         Intervals from :func:`read_runs`.
     most_rows : int, default 500
+        Maximum number of rows.
 
     Returns
     -------
     X : DataFrame, shape (n_rows, 7)
         ``EVENTS`` per cycle (``local_mem`` and ``remote_mem``: bytes per cycle), and ``llc_size`` [bytes].
     ipc : Series of float, shape (n_rows,)
+        Instructions per cycle.
     """
     rows = _add_neighbors(run, most_rows)
     X = rows[EVENTS].div(rows["cycles"], axis=0).assign(**{LEVEL: rows[LEVEL]})
@@ -384,7 +387,9 @@ def judge_model(X: pd.DataFrame, ipc: pd.Series, *, seed: int = 0) -> dict[str, 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
+        Rates of the events, from :func:`interval_rates`.
     ipc : Series of float, shape (n_rows,)
+        Instructions per cycle.
     seed : int, default 0
         Seed of the models.
 

@@ -59,6 +59,7 @@ def programs(url: str, wanted: str = "all", *, modes: Sequence[str] = ()) -> lis
     Returns
     -------
     list of str
+        Names of the programs.
 
     Raises
     ------
@@ -455,6 +456,7 @@ def of_suites(programs: Iterable[str], wanted: Collection[str]) -> list[str]:
     Returns
     -------
     list of str
+        Names of the programs, in the order of `programs`.
     """
     return [name for name, suite in suites(programs).items() if suite in wanted]
 

@@ -166,6 +166,7 @@ def explain(profile: Profile) -> pd.DataFrame:
     Parameters
     ----------
     profile : Profile
+        Result of :func:`profiles` for a program.
 
     Returns
     -------

@@ -82,6 +82,7 @@ def known_sums(run: Recording) -> list[tuple[str, tuple[str, ...]]]:
     Parameters
     ----------
     run : cmlib.io.recording.Recording
+        A run, of which the machine and the names of the events are used.
 
     Returns
     -------

@@ -149,6 +149,7 @@ def recorded_matrix(
     Returns
     -------
     Matrix
+        The result of :func:`matrix`.
 
     Raises
     ------
@@ -235,6 +236,7 @@ def matrix(
     Returns
     -------
     Matrix
+        Events, target, hold-out and the events that were left out.
 
     Raises
     ------
@@ -397,6 +399,7 @@ def usable_events(data: Matrix, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.S
     Parameters
     ----------
     data : Matrix
+        Events, and IPC as the target.
     table : DataFrame
         Event table.
 
@@ -436,6 +439,7 @@ def varying(matrices: dict[str, Matrix]) -> dict[str, Matrix]:
     Returns
     -------
     dict of str to Matrix
+        Those with a target that varies by 2 % of its mean or more.
 
     Raises
     ------
@@ -599,6 +603,7 @@ def refine(data: Matrix, *, step: int = 10, test_share: float = 0.2, seed: int =
     Parameters
     ----------
     data : Matrix
+        Events and target.
     step : int, default 10
         Number of events that are dropped at a time, but at most a quarter of all.
     test_share : float, default 0.2

@@ -60,6 +60,7 @@ def split_names(text: str) -> list[str]:
     Parameters
     ----------
     text : str
+        Such as ``"gcc, bzip2"``.
 
     Returns
     -------

@@ -128,6 +128,7 @@ def choose_target(url: str, program: str = "all", target: str = "") -> tuple[lis
     names : list of str
         Names of the programs.
     target : Target
+        The target that is explained.
 
     Raises
     ------

@@ -83,6 +83,7 @@ def command_of(place: str) -> str:
     Returns
     -------
     str
+        A line for a shell.
     """
     profile, _, program = place.partition("/")
     return command_of_report(program, profile) if program else command_line("cmlib", "run", profile)

@@ -161,6 +161,7 @@ def load(
     Returns
     -------
     Fingerprints
+        The recorded runs.
 
     Raises
     ------
@@ -189,6 +190,7 @@ def load_recorded(source: str = "auto") -> Fingerprints:
     Returns
     -------
     Fingerprints
+        The recorded runs.
 
     Raises
     ------
@@ -227,6 +229,7 @@ def load_simulated(
     Returns
     -------
     Fingerprints
+        The recorded runs.
 
     Raises
     ------
