@@ -214,8 +214,8 @@ def total_counts(run: pd.DataFrame) -> pd.Series:
     Returns
     -------
     Series
-        Totals of ``COUNTS``, the mean of ``llc_size`` [bytes], ``seconds``, ``cores`` (mean number of cores in
-        use at 2.1 GHz) and ``intervals`` (their number).
+        The total of each event of ``COUNTS``; ``llc_size``, its mean [bytes]; ``seconds``, the duration of the run;
+        ``cores``, its cycles divided by the cycles of one core at 2.1 GHz; and ``intervals``, their number.
     """
     totals = run[COUNTS].sum()
     totals[LEVEL] = run[LEVEL].mean()

@@ -11,7 +11,9 @@ _ROUNDING = 1e-18  # added to variances, which may be 0
 
 
 def compare_ratios(old, new, smallest):
-    """Compare the columns that two tables have in common by Welch's intervals of the logarithms.
+    """Compare two tables column by column, by the ratio of the means.
+
+    Columns that only one table has are left out. Intervals are Welch's, computed on the logarithms of the values.
 
     Parameters
     ----------

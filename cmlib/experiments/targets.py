@@ -155,11 +155,23 @@ def choose_target(url: str, program: str = "all", target: str = "") -> tuple[lis
 
 
 def possible_targets(url, runs):
-    """List the events that a model could explain: in each run, they vary and happen in at least 90 % of the intervals.
+    """List the events that a model could explain, the most suitable first.
 
-    `runs` is a DataFrame, one row per run of the store at `url`. Instructions come first, then the events that were
-    counted for most of the time. In simulated runs, events with the largest share of the estimated cycles come first.
-    Clocks are left out. The list is empty if there is no such event.
+    In each run, such an event varies and happens in at least 90 % of the intervals. Clocks, such as ``task-clock``, are
+    left out. Measured events are in the order of the time for which they were counted, after instructions. Simulated
+    events are in the order of their share of the estimated cycles.
+
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    runs : DataFrame
+        Runs of the store, one row per run, as :func:`cmlib.io.store.runs` returns them.
+
+    Returns
+    -------
+    list of str
+        Empty if there is no such event.
     """
     shares = []
     for run_id in runs["run_id"]:

@@ -30,8 +30,7 @@ _DAY_MS = 24 * 3600 * 1000
 def import_notes(metas: Iterable[Mapping]) -> list[str]:
     """List the distinct notes that were made when runs were imported.
 
-    The note that running shares are missing is left out, as the counts themselves show it; runs recorded here have
-    none.
+    Runs that cmlib recorded itself have no notes. The note that running shares are missing is left out.
 
     Parameters
     ----------

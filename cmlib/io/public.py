@@ -60,9 +60,9 @@ def files(name: str | None = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per file. Columns: set, file (name here), bytes and sha256 of the original ("" if not known);
-        repository, commit and path, where it was published; program, condition, marks and interval_ms, how it is
-        imported ("" for files that are not).
+        One row per file. ``set`` and ``file`` are names in cmlib. ``bytes`` and ``sha256`` are those of the original
+        file ("" if not known), which was published in ``repository`` at ``commit`` and ``path``. ``program``,
+        ``condition``, ``marks`` and ``interval_ms`` are options of its import ("" for files that are not imported).
 
     Raises
     ------

@@ -165,7 +165,7 @@ class Recording:
 def make_recording(
     meta: dict, counts: pd.DataFrame, running: pd.DataFrame, interval_s: np.ndarray | None = None
 ) -> Recording:
-    """Make a recording of metadata, counts and running shares, as a run's file has them.
+    """Make a Recording from the metadata, counts and running shares in the file of a run.
 
     Parameters
     ----------
@@ -178,7 +178,8 @@ def make_recording(
     Returns
     -------
     Recording
-        Its index is millions of instructions in a simulated run, and the run's number if an interval is a whole run.
+        Its index is the time [s] of a measured run, and millions of instructions of a simulated run. If each interval
+        is a whole run, it is the number of the run.
     """
     lengths = lengths_by_ends(counts.index) if interval_s is None else interval_s
     index = counts.index

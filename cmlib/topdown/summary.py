@@ -66,12 +66,16 @@ class CountedRuns:
 
 @dataclass(frozen=True)
 class Levels:
-    """Rates and clock of a program: the medians over its runs.
+    """Figures of a program as a whole: the medians over its runs.
 
     Attributes
     ----------
-    levels, ratios, counts : dict of str to float
-        Levels, miss ratios [%] and all counts.
+    levels : dict of str to float
+        Time, clock, instructions per cycle and similar figures, by the name under which they are printed.
+    ratios : dict of str to float
+        Miss ratios [%] by name.
+    counts : dict of str to float
+        Count of each event.
     is_user : bool
         True if only user mode was counted.
     ghz : float or None

@@ -83,10 +83,10 @@ class ProgramRuns(Kernel):
 
     @cached_property
     def diluted(self):
-        """Runs of diluted forms, in which only a share of the updates has the fault: a dict by that share (0-1).
+        """Runs of the kernel with a smaller fault, in which only a share of the memory updates is faulty.
 
-        Values are (control runs, runs of the diluted form), lists of DataFrames of samples. The largest share comes
-        first; the dict is empty if no such runs are recorded.
+        A dict. Keys: the share (0-1), largest first. Values: good runs that were recorded beside them, and the runs
+        with the smaller fault (two lists of DataFrames of samples). Empty if no such runs are recorded.
         """
         files = self.folder.glob("diluted-*.json")
         controls = {file: file.with_name(file.name.replace("diluted", "control")) for file in files}

@@ -8,19 +8,39 @@ from cmlib.errors import CmlibError
 
 
 def program_label(name, *, scale=1.0, options=None):
-    """Return the text (str) that a recording of cmlib's program has as its command, the same on any machine.
+    """Return the command that records one of the programs that come with cmlib, the same on any machine.
 
-    It is the command that records the program: ``cmlib record --program NAME --scale 1 --option KEY=VALUE``. `name` is
-    the name of the program, `scale` multiplies its work, `options` is a dict or None.
+    It is the command in the recording's metadata: ``cmlib record --program NAME --scale 1 --option KEY=VALUE``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+    scale : float, default 1.0
+        Factor of the amount of work.
+    options : dict of str to str, optional
+
+    Returns
+    -------
+    str
     """
     option_words = "".join(f" --option {key}={value}" for key, value in sorted((options or {}).items()))
     return f"cmlib record --program {name} --scale {scale:g}{option_words}"
 
 
 def parse_program_label(text):
-    """Parse the text that :func:`program_label` made: name (str), scale (float) and options (dict of str).
+    """Parse the command that :func:`program_label` made.
 
-    CmlibError if it is another text.
+    Returns
+    -------
+    name : str
+    scale : float
+    options : dict of str to str
+
+    Raises
+    ------
+    CmlibError
+        If the text is another command.
     """
     words = text.split()
     option_words = words[6:]

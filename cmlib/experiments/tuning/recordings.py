@@ -75,7 +75,7 @@ class TuningRuns:
         Returns
         -------
         cmlib.io.provenance.Provenance
-            Hardware events if cycles were counted, else software events.
+            Its kind is hardware events if cycles were counted, else software events.
         """
         kind = OWN_HARDWARE if self.per == "cycles" else SOFTWARE_EVENTS
         return Provenance(kind, (program,), (self.per, *self.runs.rates))

@@ -34,7 +34,7 @@ def read_object(file: str | Path, what: str, hint: str, *kinds: str) -> dict:
     hint : str
         Sentence for messages: what to do.
     *kinds : str
-        Names of the schemas in metadata.yaml that the object must have.
+        Names of schemas in ``metadata.yaml``. The object must be valid by all of them.
 
     Returns
     -------

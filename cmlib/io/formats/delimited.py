@@ -298,7 +298,7 @@ def is_missing(cell: str) -> bool:
 
 
 def is_program_name(name: str) -> bool:
-    """Return True if a column of this name says which program a row is of."""
+    """Return True if a name is that of a column of program names, such as ``program`` or ``benchmark``."""
     return bool(_PROGRAM_NAME.fullmatch(name))
 
 

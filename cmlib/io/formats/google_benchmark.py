@@ -29,7 +29,10 @@ class GoogleBenchmark:
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read the counters, which are means per iteration. Of repetitions that were only aggregated, means are read.
+        """Read the counters, which are means per iteration.
+
+        A file that was written with ``--benchmark_report_aggregates_only`` has no single repetitions. Then their means
+        are read.
 
         Raises
         ------

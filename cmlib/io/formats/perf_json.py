@@ -62,7 +62,7 @@ class PerfJson:
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read all lines; raise FormatError for a line that begins as one of perf's and is none."""
+        """Read all lines; raise FormatError for a damaged line of perf."""
         text = split_lines(text)
         others = OtherLines()
         reader = _OtherLines(others)

@@ -48,7 +48,7 @@ class WideTable:
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if the text begins with a heading that names a known event and is no other format's."""
+        """Return True if the first line names a known event, and does not begin another format."""
         heading = delimited.find_heading(text)
         if heading is None or not any(map(is_known_event, heading.names)):
             return False

@@ -16,14 +16,15 @@ _LOWEST_CLOCK = 0.5
 
 
 class Measured(NamedTuple):
-    """Cycles and instructions of one recording, for comparisons within a file.
+    """Cycles and instructions of one recording, to be compared with the other recordings of the same file.
 
     Attributes
     ----------
     counts, running : DataFrame, shape (n_intervals, n_events)
-        Index: end of each interval [s].
+        Counts, and shares of each interval in which the event was counted. Index: end of each interval [s], or the
+        number of the interval if the file has no times.
     are_lengths_known : bool
-        Whether the index is a time.
+        True if the file has times.
     cpu_s : float
         Processor time in the mode that was counted [s]; NaN if the file does not say.
     kind : str

@@ -91,14 +91,16 @@ def read_metadata(table: str | Path) -> dict | None:
 def draft(out: str | Path, suffix: str) -> Iterator[tuple[Any, dict, Path]]:
     """Give a file to write to, a dict for its metadata and a working folder, during a ``with`` block.
 
-    The recording exists when the block ends.
+    The block writes to a temporary file. When it ends without an error, this file gets its final name, so that no
+    half-written recording is ever found.
 
     Parameters
     ----------
     out : path
-        Without suffix.
+        Final name, without suffix.
     suffix : str
-        With `LINES`, the file takes text; with `SAMPLES`, bytes, which are gzipped.
+        Constant of this module: `LINES` for a text file, or `SAMPLES` for a file of bytes, which are compressed
+        by gzip when they are written.
 
     Yields
     ------

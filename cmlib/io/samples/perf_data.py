@@ -117,7 +117,7 @@ class SampleReader:
 
     @property
     def n_lost(self):
-        """Samples that perf lost (int). Newer versions report each twice, when it happens and in a sum at the end."""
+        """Number of samples that perf lost. If perf reported a loss twice, it is counted once."""
         return max(self._lost.values())
 
     def feed(self, piece: bytes) -> np.ndarray:
