@@ -2,7 +2,7 @@
 
 :func:`compare_code` takes two :class:`cmlib.compare.versions.Version` (commands to run), and returns a
 :class:`CodeComparison`: whether the code is the same, the names of the functions that ran and differ, and the ratio of
-instructions. It does not raise a CmlibError, but stores its message as the `reason`.
+instructions. If a command fails, no CmlibError is raised; the `reason` has its message.
 """
 
 import filecmp

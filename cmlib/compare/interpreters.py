@@ -27,8 +27,8 @@ def remove_script(argv, empty):
     -------
     list of str or None
         The command with the same interpreter and options. None if argv starts no interpreter that this module knows
-        (Python, shells, Perl and others), if it runs a module (``-m``), or if its first word that is not an option is
-        not a file (such as ``dev`` of ``-X dev``).
+        (Python, shells, Perl and others), if it runs a module (``-m``), or if the first word without a leading hyphen
+        is not a file (such as ``dev`` of ``-X dev``).
 
     Raises
     ------

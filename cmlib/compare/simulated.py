@@ -71,7 +71,7 @@ class SimulatedVersion:
     runs : DataFrame
         Counts, one row per run, one column per event.
     functions : DataFrame
-        Mean counts over the runs, one row per function, and its file.
+        Mean counts over the runs, one row per function, one column per event, and the column ``file``.
     libc_share : float
         Share (0-1) of the instructions in the C library.
     startup_share : float
@@ -79,7 +79,7 @@ class SimulatedVersion:
     interpreter : str
         The interpreter that has most of the estimated cycles; "" if none has.
     names_script : bool
-        True if functions of a Python script have their names.
+        True if the functions of a Python script are listed by their names.
     repetitions : float
         Mean number of repetitions of string instructions in a run.
     n_threads : int

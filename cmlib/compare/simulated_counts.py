@@ -45,8 +45,8 @@ def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
     -------
     DataFrame
         One row per event: event; kind; verdict (``more``, ``fewer``, ``no change``); ratio (new over old mean); old and
-        new (means); spread (largest relative difference between runs of one version); threshold (smallest change, as a
-        share, that counts as changed: the smallest relevant change, or five times the spread).
+        new (means); spread (largest relative difference between runs of one version); threshold (smallest relative
+        change that counts as a change: the smallest relevant one, or five times the spread if that is larger).
     """
     old_mean, new_mean = old.mean(), new.mean()
     difference = new_mean - old_mean

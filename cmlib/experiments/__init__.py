@@ -1,9 +1,9 @@
-"""Analyses of recordings that several notebooks share: matrices, targets and diagnoses of a program.
+"""Analyze recordings, in ways that several notebooks share: matrices, targets and diagnoses of a program.
 
 `programs` lists the recorded programs. `recorded_matrix` returns a program's events and its IPC (instructions per
-cycle) as a Matrix, and `refine` ranks the events of a Matrix. Names are imported when they are first used, so that the
-use of one does not load the models of all. NothingRecordedError if a program is not recorded, UnfitRecordingError if
-its recordings are not enough for the analysis.
+cycle) as a Matrix, and `refine` ranks the events of a Matrix. Names are imported when they are first used, so that a
+notebook loads only the libraries that it needs. NothingRecordedError if a program is not recorded, UnfitRecordingError
+if its recordings are not enough for the analysis.
 """
 
 import lazy_loader

@@ -1,9 +1,9 @@
 """Cache the results of long computations in files, so that other notebooks need not compute them again.
 
-`cached` takes the inputs and a function of a module, and gives a dict of DataFrames. A result is stored as Parquet
-files in the folder of results, under a hash of its inputs and one of the code: the function's module, all that it
-imports of cmlib, directly or not, and the versions of the numerical libraries. Docstrings, comments and type hints do
-not change the hash of the code. Where no file can be written, the result is computed and not stored.
+`cached` takes inputs and a function, and returns the function's result, a dict of DataFrames. A result is stored as
+Parquet files in the folder of results, under a hash of its inputs and a hash of the code: the function's module, all
+modules of cmlib that it imports, directly or not, and the versions of the numerical libraries. Docstrings, comments and
+type hints do not change the hash of the code. If no file can be written, the result is computed and not stored.
 """
 
 import ast

@@ -382,7 +382,7 @@ def _add_neighbors(run, most_rows):
 
 
 def judge_model(X: pd.DataFrame, ipc: pd.Series, *, seed: int = 0) -> dict[str, float]:
-    """Measure errors on unseen blocks of a model by all events, the best single event and the mean.
+    """Measure the errors of three models of IPC on blocks of intervals on which they were not trained.
 
     Parameters
     ----------
@@ -396,8 +396,8 @@ def judge_model(X: pd.DataFrame, ipc: pd.Series, *, seed: int = 0) -> dict[str, 
     Returns
     -------
     dict of str to float
-        Relative errors [%]: ``all events``, ``one event`` (a straight line through the event that correlates best on
-        the training rows) and ``mean``.
+        Relative errors [%] of the models: ``all events`` (boosted trees), ``one event`` (a straight line through the
+        event that correlates best on the training rows) and ``mean`` (of the training rows).
     """
     fold = rank.blocks(X.index, N_BLOCKS) % N_FOLDS
     by_line, by_mean = np.empty(len(ipc)), np.empty(len(ipc))

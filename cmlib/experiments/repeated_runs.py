@@ -1,8 +1,9 @@
 """Compare the totals of repeated runs of two builds, which were recorded by some other tool.
 
 Each row of such a recording is one whole run of a program. :func:`compare_repeated_runs` takes the recorded programs
-of both files, and returns for each program whether its time and its counts changed. Runs of one build may differ from
-each other in a way that only more recordings show; use `cmlib compare OLD NEW` if the programs can be run.
+of both files, and returns for each program whether its time and its counts changed. Two recordings
+of one build may also differ from each other, which one recording of it does not show; use `cmlib compare OLD NEW` if
+the programs can be run.
 """
 
 import numpy as np

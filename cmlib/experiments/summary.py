@@ -170,9 +170,9 @@ def _drop_doubtful(metas, runs):
 
 
 def _choose_fitting(processor, machines, names, runs):
-    """Return a processor of the same vendor with a table that fits the counts, if `processor` has none.
+    """Replace a processor by another one of its vendor if only the table of the other fits the counts.
 
-    `processor` is returned if it fits, if the machines are known, or if there is no fitting table.
+    It is not replaced if the machines are known: then it was not found by the names of the events alone.
     """
     runs = [run for run in runs if "cycles" in run[0]]
     if any(map(events.processor_of, machines)) or processor not in topdown.tables() or not runs:

@@ -1,4 +1,4 @@
-"""Give the Jinja templates of the pages, with filters that write sentences as HTML."""
+"""Load the Jinja templates of the pages, with filters that write sentences as HTML."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The parameters that notebooks take: read from their cells and from YAML files, and checked by type and limits.
+"""Read the parameters of notebooks from their cells and from YAML files, and check them by type and limits.
 
-A notebook is given as the path of its .ipynb file; its parameters are lines ``name: type = value  # comment`` of the
+Functions take the path of a notebook's .ipynb file. Its parameters are lines ``name: type = value  # comment`` of the
 cell tagged ``parameters``. A setting is a parameter that many notebooks share, listed in ``parameters.yaml``.
-ValueError, which names file and parameter, for a value of another type or outside its limits, and an unknown name.
+ValueError for an unknown name, or a value of another type or outside its limits; the message names file and parameter.
 """
 
 from __future__ import annotations

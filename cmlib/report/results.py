@@ -1,6 +1,6 @@
 """Keep the figures, tables, numbers and findings of a notebook in a folder from which the report is made.
 
-:class:`Results` is made at a notebook's beginning, takes each result, and writes all with :meth:`Results.save`.
+A notebook makes a :class:`Results` at its beginning, adds each result to it, and ends with :meth:`Results.save`.
 ValueError for two results of one kind and name, and for numbers that are not finite.
 """
 
@@ -74,9 +74,9 @@ def paper(name: str) -> dict:
 class Results:
     """The results of one notebook in one profile.
 
-    Everything is written to a folder beside the final one, which :meth:`save` moves to its place; so a notebook that
-    fails half-way leaves the results of its last good run as they were. Methods that show something return an object
-    of IPython (HTML or Image), which a notebook displays as the last line of a cell.
+    Results are written to a draft folder, which :meth:`save` moves to the final place. A notebook that fails therefore
+    leaves the results of its last successful run unchanged. Methods that show something return an object of IPython
+    (HTML or Image), which a notebook displays as the last line of a cell.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ class Results:
     title : str
         Heading in the report.
     question : str
-        What the notebook answers, in one sentence.
+        The question that the notebook answers, in one sentence.
     profile : str
         Folder under `data/results` (or `folder`).
     folder : path, optional
-        Where results go instead of `data/results`.
+        Folder of results in place of `data/results`.
 
     Raises
     ------

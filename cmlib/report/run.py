@@ -1,7 +1,7 @@
 """Run the notebooks of a profile, and make their page; one run at a time in a folder of results.
 
 A profile is a folder of values for the notebooks' parameters, such as ``smoke`` (small) and ``paper`` (full).
-:func:`run_profile` takes its name, and gives the path of the page. ValueError for an unknown name or value,
+:func:`run_profile` takes its name, and returns the path of the page. ValueError for an unknown name or value,
 NotebookError if notebooks fail, ResultsBusyError if another run writes there.
 """
 

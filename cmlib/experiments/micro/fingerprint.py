@@ -135,7 +135,7 @@ class Fingerprints:
 
     @property
     def unmultiplexed(self):
-        """Number (int) of events that can be counted at once, in addition to the pinned ones, which are always counted.
+        """Number (int) of events that fit on the counters together with the pinned ones, which are always counted.
 
         For a simulation it is the number of modeled rates (misses and mispredictions).
         """

@@ -119,9 +119,10 @@ def _tabulate_accuracy(wrong, n_slices):
 
 
 def leave_each_out(values):
-    """Yield a fold for each value, such as a working-set size, that leaves it out: row numbers for training and test.
+    """Yield a fold for each value, such as a working-set size: numbers of the rows for training and for the test.
 
-    `values` is array-like, one value per row; rows with the value NaN are always in training.
+    `values` is array-like, one value per row. The rows with the value are the test; all others are for training. Rows
+    with NaN are always in training.
     """
     values = pd.Series(np.asarray(values))
     for value in values.dropna().unique():
