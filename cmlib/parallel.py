@@ -131,7 +131,7 @@ def _kill_processes():
 def _on_cluster(function, items, scheduler):
     """Yield results in order, from the workers of a Dask cluster."""
     # Closing the client makes the scheduler cancel what is not computed yet.
-    with _client(scheduler) as client:
+    with _connect(scheduler) as client:
         _check_workers(client, scheduler)
         # By an executor, as Dask's own futures print a traceback if Ctrl-C comes just when they begin to wait.
         yield from client.get_executor(pure=False).map(functools.partial(_at_once, function), items)
@@ -170,7 +170,7 @@ def end_with(parent):
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _client(scheduler):
+def _connect(scheduler):
     """Connect a Dask client; raise a ValueError if Dask is not installed, or no scheduler answers."""
     try:
         from distributed import Client

@@ -32,7 +32,7 @@ def data_dir() -> Path:
     pathlib.Path
         CMLIB_DATA if that is set; else ``data`` in the checkout, or, for an installed wheel, in the working folder.
     """
-    return _chosen("CMLIB_DATA") or (_CHECKOUT if _IN_CHECKOUT else Path.cwd()) / "data"
+    return _read_folder("CMLIB_DATA") or (_CHECKOUT if _IN_CHECKOUT else Path.cwd()) / "data"
 
 
 def recordings_dir() -> Path:
@@ -54,7 +54,7 @@ def results_dir() -> Path:
     pathlib.Path
         CMLIB_RESULTS if that is set, else ``results`` in :func:`data_dir`.
     """
-    return _chosen("CMLIB_RESULTS") or data_dir() / "results"
+    return _read_folder("CMLIB_RESULTS") or data_dir() / "results"
 
 
 def shipped(name: str) -> Path:
@@ -84,7 +84,7 @@ def external_data_dir() -> Path | None:
     pathlib.Path or None
         CMLIB_PUBLIC, None if that is not set.
     """
-    return _chosen("CMLIB_PUBLIC")
+    return _read_folder("CMLIB_PUBLIC")
 
 
 def notebooks_dir():
@@ -132,7 +132,7 @@ def compiling(results=None):
     all results), or in a temporary one.
     """
     home = os.path.expanduser("~")  # unchanged, and so not writable, if the user has no home
-    if "NUMBA_CACHE_DIR" in os.environ or any(map(_writable, (_PACKAGE, home))):
+    if "NUMBA_CACHE_DIR" in os.environ or any(map(_is_writable, (_PACKAGE, home))):
         yield
         return
     with contextlib.ExitStack() as stack:
@@ -157,7 +157,7 @@ def _environment(variables):
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def _writable(folder):
+def _is_writable(folder):
     """Return True if this user may write to a folder."""
     return os.access(folder, os.W_OK)
 
@@ -198,7 +198,7 @@ def yaml_beside(module):
     return read_yaml(Path(module).with_suffix(".yaml"))
 
 
-def _chosen(variable):
+def _read_folder(variable):
     """Return the folder that an environment variable names, as an absolute Path; None if it is not set."""
     chosen = os.environ.get(variable)
     return Path(chosen).absolute() if chosen else None

@@ -122,10 +122,12 @@ def find(text):
     everyone = sorted({*known(), *(file.stem for file in files if file.stem.partition("_")[0] in _VENDORS)})
     if text in everyone:
         return text
-    asked = _plain(text)
+    asked = _simplify(text)
     names = {pattern: name for name in known() for pattern in read(name)["names"]}
     by_spelling = {n.rpartition("_")[2]: n for n in everyone}  # arm_cortex_a72 as a72
-    by_spelling |= {_plain(called): name for called, name in names.items()} | {_plain(n): n for n in everyone}
+    by_spelling |= {_simplify(called): name for called, name in names.items()} | {
+        _simplify(n): n for n in everyone
+    }
     if asked in by_spelling:
         return by_spelling[asked]
     model = " ".join(_FILLING.sub(" ", text.lower().partition("@")[0]).split())
@@ -145,6 +147,6 @@ def find(text):
     )
 
 
-def _plain(text):
+def _simplify(text):
     """Return the text's letters and digits in lower case."""
     return re.sub(r"[^a-z0-9]", "", text.lower())

@@ -31,8 +31,8 @@ def gradient(layers, x):
     model = np.concatenate([array.ravel() for layer in layers for array in layer]).astype(np.float32)
     gradient, buffers = np.empty_like(model), network._allocate_buffers(widths, len(x))
     buffers[0][0] = x.T
-    loss = network._gradient(model, widths, len(x), *buffers, gradient)
-    return loss / len(x), network._layers(gradient, widths)
+    loss = network._compute_gradient(model, widths, len(x), *buffers, gradient)
+    return loss / len(x), network._split_layers(gradient, widths)
 
 
 def trained(x, topologies, *, epochs=3):

@@ -141,7 +141,7 @@ def test_a_census_through_perf_finds_what_the_machine_is(fake_perf, monkeypatch,
 )
 def test_counters_that_cannot_count_loads_are_left_out(fake_perf, monkeypatch, branches, loads, found):
     told = {"branches:u": branches, "L1-dcache-loads:u": loads}
-    monkeypatch.setattr(counters, "_census_of", lambda event: machine.Census(*told[event]))
+    monkeypatch.setattr(counters, "_count_event", lambda event: machine.Census(*told[event]))
     seen = machine.census()
     assert (seen.offered, seen.good, seen.without) == (*found, "")
 

@@ -450,7 +450,7 @@ def test_compiled_code_goes_to_the_results_where_neither_package_nor_home_can_be
     monkeypatch, tmp_path, writable
 ):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    monkeypatch.setattr(places, "_writable", lambda folder: writable)
+    monkeypatch.setattr(places, "_is_writable", lambda folder: writable)
     with places.export_environment(tmp_path):
         assert os.environ.get("NUMBA_CACHE_DIR") == (None if writable else f"{tmp_path}/.numba")
     assert "NUMBA_CACHE_DIR" not in os.environ

@@ -114,13 +114,13 @@ def fit_clusters(samples, clusters, model):
     number; `model` an unfitted Autoencoder, or another model with `fit` and `score_samples` (minus the reconstruction
     error).
     """
-    parts = [part.to_numpy() for part in _by_cluster(samples, clusters)]
+    parts = [cluster_samples.to_numpy() for cluster_samples in _split_by_cluster(samples, clusters)]
     fitted = []
-    for part in parts:
-        autoencoder = clone(model).fit(part)
-        errors = -autoencoder.score_samples(part)
+    for cluster_samples in parts:
+        autoencoder = clone(model).fit(cluster_samples)
+        errors = -autoencoder.score_samples(cluster_samples)
         threshold = errors.mean() + 2 * errors.std()
-        fitted.append(FittedCluster(autoencoder, threshold, np.median(part, axis=0)))
+        fitted.append(FittedCluster(autoencoder, threshold, np.median(cluster_samples, axis=0)))
     return fitted
 
 
@@ -139,12 +139,12 @@ def cross_val_distances(samples, clusters, models, model, *, folds):
     fold = runs % min(folds, runs.max() + 1)
     held_out = np.empty(len(samples))
     for number in range(fold.max() + 1):
-        learned = _by_cluster(samples[fold != number], clusters)
-        others = [
-            replace(final, autoencoder=_of_topology(model, final).fit(part.to_numpy()))
-            for final, part in zip(models, learned, strict=True)
+        learned = _split_by_cluster(samples[fold != number], clusters)
+        new_models = [
+            replace(final, autoencoder=_clone_with_topology(model, final).fit(cluster_samples.to_numpy()))
+            for final, cluster_samples in zip(models, learned, strict=True)
         ]
-        held_out[fold == number] = distances(samples[fold == number], clusters, others)
+        held_out[fold == number] = distances(samples[fold == number], clusters, new_models)
     return held_out
 
 
@@ -155,27 +155,27 @@ def distances(samples, clusters, models):
     `samples` is a DataFrame indexed by run and function, `clusters` a dict from function to number, `models` a list
     of FittedClusters (autoencoder and threshold).
     """
-    scaled, places = np.empty(len(samples)), _places(samples, clusters)
+    scaled, cluster_numbers = np.empty(len(samples)), _number_clusters(samples, clusters)
     for number, model in enumerate(models):
-        members = places == number
+        members = cluster_numbers == number
         if members.any():
             errors = -model.autoencoder.score_samples(samples[members].to_numpy())
             scaled[members] = np.sqrt(errors / model.threshold)
     return scaled
 
 
-def _of_topology(model, final):
+def _clone_with_topology(model, final):
     """Return an unfitted clone of `model`; an Autoencoder gets the topology of the FittedCluster `final`."""
     topology = {"topologies": [final.autoencoder.topology_]} if isinstance(model, Autoencoder) else {}
     return clone(model).set_params(**topology)
 
 
-def _by_cluster(samples, clusters):
+def _split_by_cluster(samples, clusters):
     """Split the samples by cluster: a list of DataFrames."""
-    places = _places(samples, clusters)
-    return [samples[places == number] for number in range(max(clusters.values()) + 1)]
+    cluster_numbers = _number_clusters(samples, clusters)
+    return [samples[cluster_numbers == number] for number in range(max(clusters.values()) + 1)]
 
 
-def _places(samples, clusters):
+def _number_clusters(samples, clusters):
     """Return the cluster number of each sample."""
     return samples.index.get_level_values("function").map(clusters).to_numpy()

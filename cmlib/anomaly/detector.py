@@ -267,22 +267,33 @@ class AutoPerf(BaseEstimator):
             return pd.DataFrame(columns=["counter", "votes", "share", "times_usual", *LOCATION_COLUMNS])
         values = exceeding[self.counters_].to_numpy()
         cluster = exceeding["function"].map(self.clusters_).to_numpy()
-        errors, usual = np.empty_like(values), np.stack([self.models_[number].usual for number in cluster])
+        errors = self._compute_errors(values, cluster)
+        ranked = np.argsort(-errors, axis=1, kind="stable")
+        first = ranked[:, 0]
+        order = vote(ranked)
+        table = {
+            "counter": self.counters_,
+            "votes": np.bincount(first, minlength=len(order)),
+            "share": (errors / errors.sum(axis=1, keepdims=True)).mean(axis=0),
+            "times_usual": self._compare_with_usual(values, cluster),
+        }
+        frame = pd.DataFrame(table).iloc[order].reset_index(drop=True)
+        locations = [_find_most_common_location(exceeding, first == counter) for counter in order]
+        return frame.join(pd.DataFrame(locations, columns=list(LOCATION_COLUMNS)))
+
+    def _compute_errors(self, values, cluster):
+        """Compute each sample's squared error of each counter (array), by the model of its cluster."""
+        errors = np.empty_like(values)
         for number in np.unique(cluster):
             members = cluster == number
             errors[members] = self.models_[number].autoencoder.squared_errors(values[members])
+        return errors
+
+    def _compare_with_usual(self, values, cluster):
+        """Compute the medians of the counters as multiples of those of the good samples; infinite where these are 0."""
+        usual = np.stack([self.models_[number].usual for number in cluster])
         unseen = np.where(values > 0, np.inf, 0.0)
-        times_usual = np.median(np.divide(values, usual, out=unseen, where=usual > 0), axis=0)
-        shares = (errors / errors.sum(axis=1, keepdims=True)).mean(axis=0)
-        ranked = np.argsort(-errors, axis=1, kind="stable")
-        order, first = vote(ranked), ranked[:, 0]
-        votes = np.bincount(first, minlength=len(order))
-        columns = {"counter": self.counters_, "votes": votes, "share": shares, "times_usual": times_usual}
-        frame = pd.DataFrame(columns).iloc[order].reset_index(drop=True)
-        named = [exceeding[first == counter] if (first == counter).any() else exceeding for counter in order]
-        located = (zip(part["function"], part["location"], strict=True) for part in named)
-        where = [Counter(of_part).most_common(1)[0][0] for of_part in located]
-        return frame.join(pd.DataFrame(where, columns=list(LOCATION_COLUMNS)))
+        return np.median(np.divide(values, usual, out=unseen, where=usual > 0), axis=0)
 
     def _check_rule(self):
         """Raise a ValueError if the rule is unknown."""
@@ -307,6 +318,14 @@ class AutoPerf(BaseEstimator):
                 "to compare them with. Put regions around their callers instead."
             )
         return samples
+
+
+def _find_most_common_location(samples, is_voting):
+    """Return function and location of most of the voting samples, or of all samples if none votes."""
+    if is_voting.any():
+        samples = samples[is_voting]
+    located = zip(samples["function"], samples["location"], strict=True)
+    return Counter(located).most_common(1)[0][0]
 
 
 def vote(rankings):

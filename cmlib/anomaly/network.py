@@ -32,9 +32,9 @@ def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed
     models, errors = [], np.empty(len(topologies))
     for place, (topology, seed) in enumerate(zip(topologies, seeds, strict=True)):
         widths = np.array((x.shape[1], *topology))
-        model = _start(widths, seed)
+        model = _make_model(widths, seed)
         errors[place] = _train_epochs(model, widths, x, orders, batch_size, learning_rate)
-        models.append(_layers(model, widths))
+        models.append(_split_layers(model, widths))
     return models, errors
 
 
@@ -60,7 +60,7 @@ def reconstruct(layers, x):
     return x
 
 
-def _start(widths, seed):
+def _make_model(widths, seed):
     """Make a model with zero biases and random weights: Glorot's uniform range times four, as is usual for sigmoids."""
     rng, parts = np.random.default_rng(seed), []
     for n_in, n_out in zip(widths, widths[1:], strict=False):
@@ -69,7 +69,7 @@ def _start(widths, seed):
     return np.concatenate(parts).astype(np.float32)
 
 
-def _layers(model, widths):
+def _split_layers(model, widths):
     """Split a model into the list of layers that :func:`reconstruct` takes."""
     layers, first = [], 0
     for n_in, n_out in zip(widths, widths[1:], strict=False):
@@ -101,7 +101,7 @@ def _train_epochs(model, widths, x, orders, batch_size, learning_rate):
                 row = orders[epoch, first + sample]
                 for feature in range(x.shape[1]):
                     encoded[0, feature, sample] = x[row, feature]
-            total += _gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient)
+            total += _compute_gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient)
             steps += 1
             rate = np.float32(learning_rate * np.sqrt(1 - 0.999**steps) / (1 - 0.9**steps))
             for k in range(len(model)):
@@ -112,7 +112,7 @@ def _train_epochs(model, widths, x, orders, batch_size, learning_rate):
 
 
 @_compiled
-def _gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient):
+def _compute_gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient):
     """Write the derivative of the mean loss by the model to `gradient`; return the summed loss of `encoded[0]`."""
     depth = len(widths) - 1
     starts = np.zeros(depth + 1, np.int64)
@@ -120,12 +120,12 @@ def _gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient)
         n_in, n_out = widths[layer], widths[layer + 1]
         starts[layer + 1] = starts[layer] + n_in * n_out + n_out + n_in
         weight = model[starts[layer] :]
-        _product(weight, n_in, n_out, n_out, 1, encoded[layer], encoded[layer + 1], count)
+        _multiply(weight, n_in, n_out, n_out, 1, encoded[layer], encoded[layer + 1], count)
         _activate(encoded[layer + 1], weight[n_in * n_out :], n_out, count)
     decoded[depth] = encoded[depth]
     for layer in range(depth - 1, -1, -1):
         n_in, n_out, weight = widths[layer], widths[layer + 1], model[starts[layer] :]
-        _product(weight, n_out, n_in, 1, n_out, decoded[layer + 1], decoded[layer], count)
+        _multiply(weight, n_out, n_in, 1, n_out, decoded[layer + 1], decoded[layer], count)
         _activate(decoded[layer], weight[n_in * n_out + n_out :], n_in, count)
 
     loss, weigh = np.float32(0), np.float32(2.0 / count)
@@ -137,23 +137,23 @@ def _gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient)
 
     for layer in range(depth):
         n_in, n_out, start = widths[layer], widths[layer + 1], starts[layer]
-        _sigmoid_backward(grad, decoded[layer], gradient[start + n_in * n_out + n_out :], n_in, count)
+        _propagate_back(grad, decoded[layer], gradient[start + n_in * n_out + n_out :], n_in, count)
         gradient[start : start + n_in * n_out] = 0
         _add_products(grad, n_in, decoded[layer + 1], n_out, gradient[start:], count)
-        _product(model[start:], n_in, n_out, n_out, 1, grad, grad_next, count)
+        _multiply(model[start:], n_in, n_out, n_out, 1, grad, grad_next, count)
         grad, grad_next = grad_next, grad
     for layer in range(depth - 1, -1, -1):
         n_in, n_out, start = widths[layer], widths[layer + 1], starts[layer]
-        _sigmoid_backward(grad, encoded[layer + 1], gradient[start + n_in * n_out :], n_out, count)
+        _propagate_back(grad, encoded[layer + 1], gradient[start + n_in * n_out :], n_out, count)
         _add_products(encoded[layer], n_in, grad, n_out, gradient[start:], count)
         if layer:
-            _product(model[start:], n_out, n_in, 1, n_out, grad, grad_next, count)
+            _multiply(model[start:], n_out, n_in, 1, n_out, grad, grad_next, count)
             grad, grad_next = grad_next, grad
     return loss
 
 
 @_compiled
-def _product(weight, n_from, n_to, from_step, to_step, x, z, count):
+def _multiply(weight, n_from, n_to, from_step, to_step, x, z, count):
     """Write ``z[j] = sum over i of weight[i * from_step + j * to_step] * x[i]``.
 
     This is a product by a matrix or by its transpose, depending on the steps.
@@ -179,7 +179,7 @@ def _add_products(x, n_x, y, n_y, gradient, count):
 
 
 @_compiled
-def _sigmoid_backward(grad, activation, gradient, n, count):
+def _propagate_back(grad, activation, gradient, n, count):
     """Propagate a gradient back through a sigmoid, in place.
 
     On entry `grad` is the derivative by the sigmoid's output, on exit that by its input. Its sums over the samples

@@ -53,7 +53,8 @@ def references(ocoe_runs: Sequence[Recording], mlpx_runs: Sequence[Recording]) -
     UnfitRecordingError
         If no multiplexed event was counted by two OCOE runs.
     """
-    return {event: Reference(_with(event, ocoe_runs), event) for event in _multiplexed(ocoe_runs, mlpx_runs)}
+    events = _list_multiplexed(ocoe_runs, mlpx_runs)
+    return {event: Reference(_select_runs(event, ocoe_runs), event) for event in events}
 
 
 def compare_methods(
@@ -126,13 +127,13 @@ def noise_floor(
         If no multiplexed event was counted by two OCOE runs.
     """
     rows = []
-    for event in _multiplexed(ocoe_runs, mlpx_runs):
-        runs = _with(event, ocoe_runs)
+    for event in _list_multiplexed(ocoe_runs, mlpx_runs):
+        runs = _select_runs(event, ocoe_runs)
         exact = Reference(runs, always)
         rows += [(event, "always counted", *exact.compare(run.counts[always])) for run in mlpx_runs]
         for left_out in runs if len(runs) > 2 else ():
-            others = Reference([run for run in runs if run is not left_out], event)
-            rows.append((event, "ocoe", *others.compare(_ocoe_series(left_out, event))))
+            other_runs = Reference([run for run in runs if run is not left_out], event)
+            rows.append((event, "ocoe", *other_runs.compare(_read_ocoe_series(left_out, event))))
     return pd.DataFrame(rows, columns=["event", "method", *MEASURES])
 
 
@@ -164,9 +165,9 @@ class Reference:
                 f"event {event!r} was counted by {len(runs)} OCOE runs; comparing needs 2. "
                 "Record another pass, or name the events to compare."
             )
-        everything = [_ocoe_series(run, event) for run in runs]
+        everything = [_read_ocoe_series(run, event) for run in runs]
         self.total = np.mean([series.sum() for series in everything])
-        self.series = [_whole(series) for series in everything]
+        self.series = [_drop_partial(series) for series in everything]
         self.own_distance = np.mean([dtw(*pair) for pair in itertools.combinations(self.series, 2)])
 
     def compare(self, series):
@@ -179,21 +180,21 @@ class Reference:
         of the OCOE values. A ratio is infinite if only what it is divided by is 0. NaN are left out. Raises a
         ValueError if nothing is left.
         """
-        values, pooled = _whole(series), np.concatenate(self.series)
+        values, pooled = _drop_partial(series), np.concatenate(self.series)
         distance = np.mean([dtw(values, reference) for reference in self.series])
         return (
             folded_error(self.own_distance, distance),
-            _ratio(distance, self.own_distance, nothing=1.0),
-            _ratio(abs(series.sum() - self.total), self.total) * 100,
-            _ratio(stats.wasserstein_distance(pooled, values), pooled.std()),
+            _divide(distance, self.own_distance, nothing=1.0),
+            _divide(abs(series.sum() - self.total), self.total) * 100,
+            _divide(stats.wasserstein_distance(pooled, values), pooled.std()),
         )
 
 
-def _multiplexed(ocoe_runs, mlpx_runs):
+def _list_multiplexed(ocoe_runs, mlpx_runs):
     """List the events that a multiplexed run did not count all the time, and that at least two OCOE runs counted."""
     counted = ((run, event) for run in mlpx_runs for event in run.counts if run.counts[event].notna().any())
     multiplexed = dict.fromkeys(event for run, event in counted if not run.running[event].ge(1).all())
-    events = [event for event in multiplexed if len(_with(event, ocoe_runs)) > 1]
+    events = [event for event in multiplexed if len(_select_runs(event, ocoe_runs)) > 1]
     if not events:
         raise UnfitRecordingError(
             f"none of {len(multiplexed)} multiplexed events was counted by two of {len(ocoe_runs)} OCOE runs: "
@@ -202,24 +203,24 @@ def _multiplexed(ocoe_runs, mlpx_runs):
     return events
 
 
-def _with(event, runs):
+def _select_runs(event, runs):
     """List the runs that counted an event."""
     return [run for run in runs if event in run.counts and run.counts[event].notna().any()]
 
 
-def _ocoe_series(run, event):
+def _read_ocoe_series(run, event):
     """Return the series of an event in an OCOE run; late readings are divided in proportion to instructions."""
     by = run.counts.get("instructions")
     return redistribute_delayed_counts(run.counts[[event]], run.running[[event]], by=by)[event]
 
 
-def _whole(series):
+def _drop_partial(series):
     """Return a series as float64, without NaN and without a last interval that was cut short."""
     whole = whole_intervals(lengths_by_ends(series.index))
     return series[whole].dropna().astype(np.float64)
 
 
-def _ratio(part, whole, nothing=0.0):
+def _divide(part, whole, nothing=0.0):
     """Return part / whole; if the whole is 0, return infinity, or `nothing` if the part is 0 as well."""
     if whole == 0:
         return nothing if part == 0 else math.inf

@@ -43,8 +43,8 @@ def dtw(a: ArrayLike, b: ArrayLike) -> float:
     >>> dtw([0, 0, 5, 0], [0, 4, 0])
     1.0
     """
-    a, b = _series(a, "first"), _series(b, "second")
-    return float(_least_sum(a, b) if len(a) <= len(b) else _least_sum(b, a))
+    a, b = _check_series(a, "first"), _check_series(b, "second")
+    return float(_find_least_sum(a, b) if len(a) <= len(b) else _find_least_sum(b, a))
 
 
 def mlpx_error(ocoe_1: ArrayLike, ocoe_2: ArrayLike, mlpx: ArrayLike) -> float:
@@ -104,7 +104,7 @@ def folded_error(dist_ref: float, dist_mea: float) -> float:
     return abs(1 - dist_ref / dist_mea) * 100
 
 
-def _series(values, which):
+def _check_series(values, which):
     """Return values as a contiguous array of float64; raise a ValueError if they are not a series of finite numbers.
 
     `which` names the series in the message.
@@ -122,7 +122,7 @@ def _series(values, which):
 
 
 @numba.njit(cache=True)
-def _least_sum(a, b):
+def _find_least_sum(a, b):
     """Find the least sum of absolute differences over all warping paths; len(a) <= len(b).
 
     The table of partial sums is computed diagonal by diagonal, because the cells of one diagonal are independent.

@@ -110,15 +110,15 @@ def interpolate(values, running):
     ValueError
         If no sample was counted.
     """
-    seen = np.isfinite(values) & (running > 0)
-    if not seen.any():
+    is_counted = np.isfinite(values) & (running > 0)
+    if not is_counted.any():
         raise UnfitRecordingError(f"none of {len(values)} samples was counted: no line can be drawn")
-    middle = np.flatnonzero(seen) + 0.5
-    half = running[seen] / 2
+    middle = np.flatnonzero(is_counted) + 0.5
+    half = running[is_counted] / 2
     borders = np.arange(len(values) + 1.0)
     known_at = np.column_stack([middle - half, middle + half]).ravel()
     at = np.union1d(borders, known_at)
-    rate = np.interp(at, known_at, np.repeat(values[seen], 2))
+    rate = np.interp(at, known_at, np.repeat(values[is_counted], 2))
     areas = np.diff(at) * (rate[1:] + rate[:-1]) / 2
     counts = np.add.reduceat(areas, np.searchsorted(at, borders[:-1]))
-    return np.where(seen & (running >= 1), values, counts)
+    return np.where(is_counted & (running >= 1), values, counts)

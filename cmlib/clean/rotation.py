@@ -65,14 +65,26 @@ def replay(counted: pd.DataFrame, groups: list[list[str]], *, slots: int = 1, ph
         raise InputError(f"{', '.join(unknown)}: not among the events that were counted")
     if not 1 <= slots <= len(counted):
         raise InputError(f"slots is {slots}; an interval has 1 slot to {len(counted)}, as many as there are")
-    n = len(counted) // slots
-    exact = counted.to_numpy(dtype=np.float64)[: n * slots]
-    seen = np.ones_like(exact)
+    n_intervals = len(counted) // slots
+    exact = counted.to_numpy(dtype=np.float64)[: n_intervals * slots]
+    has_turn = _schedule(counted.columns, groups, len(exact), phase)
+    truth = _add_up(exact, slots)
+    observed = _add_up(exact * has_turn, slots)
+    share = _add_up(has_turn, slots) / slots
+    counts = np.divide(observed, share, out=np.full_like(observed, np.nan), where=share > 0)
+    index = counted.index[slots - 1 :: slots][:n_intervals]
+    return Replay(*(pd.DataFrame(values, index, counted.columns) for values in (counts, share, truth)))
+
+
+def _schedule(events, groups, n_slots, phase):
+    """Return 1 where an event is on the counters in a slot, else 0: array, shape (n_slots, n_events)."""
+    has_turn = np.ones((n_slots, len(events)))
     for number, group in enumerate(groups):
-        has_turn = (np.arange(len(exact)) + phase) % len(groups) == number
-        seen[:, counted.columns.get_indexer(group)] = has_turn[:, None]
-    truth, caught, turns = (part.reshape(n, slots, -1).sum(axis=1) for part in (exact, exact * seen, seen))
-    share = turns / slots
-    counts = np.divide(caught, share, out=np.full_like(caught, np.nan), where=share > 0)
-    index = counted.index[slots - 1 :: slots][:n]
-    return Replay(*(pd.DataFrame(part, index, counted.columns) for part in (counts, share, truth)))
+        is_on = (np.arange(n_slots) + phase) % len(groups) == number
+        has_turn[:, events.get_indexer(group)] = is_on[:, None]
+    return has_turn
+
+
+def _add_up(values, slots):
+    """Add up the slots of each interval."""
+    return values.reshape(-1, slots, values.shape[1]).sum(axis=1)

@@ -98,12 +98,12 @@ def clean_series(
     if method not in known:
         raise InputError(f"{name}: method is {method!r}; clean_series knows {', '.join(known)}")
     values = np.array(values, dtype=np.float64)
-    running = _checked(values, running, name)
+    running = _check_shares(values, running, name)
     cleaned = REGISTERED[method].clean(values, running, **options_for(method, options))
     return cleaned, changed_mask(cleaned, values)
 
 
-def _checked(values, running, name):
+def _check_shares(values, running, name):
     """Check the values and running shares of one event, and return the shares.
 
     Returns an array, 0 where nothing was counted; None if the running shares are not known. Raises the errors of
@@ -199,7 +199,7 @@ def clean_run(
     cleaned = counts.copy()
     for event in counts.columns[counts.notna().any()]:
         values = counts[event].to_numpy()
-        share = _checked(values, None if running is None else running[event], f"{run}: event {event!r}")
+        share = _check_shares(values, None if running is None else running[event], f"{run}: event {event!r}")
         if not chosen.whole_run:
             cleaned[event] = chosen.clean(values, share, **known)
     if chosen.whole_run:

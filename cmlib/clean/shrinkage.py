@@ -131,14 +131,14 @@ def estimate_counts(
     always = {event for event in share if share[event].ge(1).all()}
     carriers = [filled[event].to_numpy() for event in logs if event in always and (filled[event] > 0).all()]
     slots = {event: event if event in always else running[event].to_numpy().tobytes() for event in share}
-    shared = _shared_with_other_slots(filled[logs.columns], slots, always)
+    shared = _measure_shared(filled[logs.columns], slots, always)
     cleaned, variance = filled.copy(), filled * 0.0
     for slot in dict.fromkeys(slots[event] for event in share if event not in always):
         together = [event for event in share if slots[event] == slot]
         others = [event for event in logs if slots[event] != slot]
         predicted = {} if always.issuperset(others) else _predict(logs, together, others)
         for event in together:
-            cleaned[event], variance[event] = _complete(
+            cleaned[event], variance[event] = _estimate_event(
                 estimates[event].to_numpy(),
                 share[event].to_numpy(),
                 filled[event].to_numpy(),
@@ -161,52 +161,64 @@ def _drop_impossible_counts(counts, running):
     by = counts["instructions"] if "instructions" in always else None
     estimates = redistribute_delayed_counts(counts.astype(float), running, by=by)
     if "cycles" in always:
-        beyond = estimates.gt(MOST_PER_CYCLE * estimates["cycles"], axis=0)
-        estimates = estimates.mask(beyond & estimates.gt(_TIMES_MEDIAN * estimates.median()))
+        is_impossible = estimates.gt(MOST_PER_CYCLE * estimates["cycles"], axis=0)
+        estimates = estimates.mask(is_impossible & estimates.gt(_TIMES_MEDIAN * estimates.median()))
     return estimates, running.where(estimates.notna(), 0.0).astype(float)
 
 
-def _complete(values, share, filled, carriers, by_others, shared):
+def _estimate_event(values, share, filled, carriers, by_others, shared):
     """Estimate the counts of one event, and the variance of their errors: two arrays of shape (n_intervals,).
 
-    `values` are the counts, and `filled` are the same without NaN; `share` are the running shares. `carriers` are
-    the counts of events that were counted all the time. `by_others` is the prediction by events of other slots, or
-    None; `shared` is the share (0-1) of the differences that they have in common.
+    `values` are the counts, and `filled` are the same without NaN; `share` are the running shares. `carriers` are the
+    counts of events that were counted all the time. `by_others` is the prediction by events of other slots, or None;
+    `shared` is the share (0-1) of the differences that they have in common.
     """
-    unknown, seen = np.isnan(share).any(), np.isfinite(values)
+    is_counted = np.isfinite(values)
+    lacks_shares = np.isnan(share).any()
     share = np.nan_to_num(share, nan=_UNKNOWN)
-    if seen.sum() < _FEWEST:
-        spread = np.var(values[seen]) if seen.any() else 0.0
+    if is_counted.sum() < _FEWEST:
+        spread = np.var(values[is_counted]) if is_counted.any() else 0.0
         return filled, (1 - share) * ((_FEW_SAMPLES * filled) ** 2 + spread)
-    turns, estimate, cut = share[share > 0], filled, not unknown and (~seen).mean() > _FEW_GAPS
-    if cut:
-        drawn = interpolate(values, share)
-        estimate = np.where(seen & (share < 1), values + _TO_LINES * (drawn - values), filled)
-    elif not (unknown or turns.std() < _EVEN * turns.mean()):
-        in_step = len(np.unique(turns.round(4))) <= _FEW_SHARES
-        noise_share, errors = _IN_STEP if in_step else _FREE
-        apart, level = _level(filled, carriers, by_others)
-        noise = noise_share * _noise(filled, errors) / max(apart, 1e-300)
-        weight = np.minimum((1 - np.maximum(share, shared)) * noise, 1)
-        estimate = np.where(seen, np.maximum(filled - weight * (filled - level), 0), filled)
-    return estimate, _variance(values, share, cut)
+    positive_shares = share[share > 0]
+    has_gaps = not lacks_shares and (~is_counted).mean() > _FEW_GAPS
+    if has_gaps:
+        interpolated = interpolate(values, share)
+        moved = values + _TO_LINES * (interpolated - values)
+        estimate = np.where(is_counted & (share < 1), moved, filled)
+    elif lacks_shares or positive_shares.std() < _EVEN * positive_shares.mean():
+        estimate = filled
+    else:
+        weight, level = _weigh_level(filled, share, positive_shares, carriers, by_others, shared)
+        moved = np.maximum(filled - weight * (filled - level), 0)
+        estimate = np.where(is_counted, moved, filled)
+    return estimate, _estimate_variance(values, share, has_gaps)
 
 
-def _level(values, carriers, by_others):
+def _weigh_level(filled, share, positive_shares, carriers, by_others, shared):
+    """Return by which share (array, 0-1) each count moves to the level of its neighbors, and this level (array)."""
+    in_step = len(np.unique(positive_shares.round(4))) <= _FEW_SHARES
+    noise_share, errors = _IN_STEP if in_step else _FREE
+    distance, level = _find_level(filled, carriers, by_others)
+    noise = noise_share * _estimate_noise(filled, errors) / max(distance, 1e-300)
+    weight = np.minimum((1 - np.maximum(share, shared)) * noise, 1)
+    return weight, level
+
+
+def _find_level(values, carriers, by_others):
     """Find the level (mean of neighbors) nearest to the values; return its squared mean distance, and the level.
 
     The candidates are the neighbors of the counts, and those of the ratios to each carrier and to the prediction by
     other events.
     """
-    levels = [_neighbours(values, _NEAR)]
-    levels += [carrier * _neighbours(values / carrier, _NEAR) for carrier in carriers]
-    levels += [] if by_others is None else [by_others * _neighbours(values / by_others, _AROUND)]
-    apart = [np.abs(values - level).mean() ** 2 for level in levels]
-    nearest = int(np.argmin(apart))
-    return apart[nearest], levels[nearest]
+    levels = [_average_neighbors(values, _NEAR)]
+    levels += [carrier * _average_neighbors(values / carrier, _NEAR) for carrier in carriers]
+    levels += [] if by_others is None else [by_others * _average_neighbors(values / by_others, _AROUND)]
+    distances = [np.abs(values - level).mean() ** 2 for level in levels]
+    nearest = int(np.argmin(distances))
+    return distances[nearest], levels[nearest]
 
 
-def _neighbours(values, reach):
+def _average_neighbors(values, reach):
     """Average the `reach` samples on either side of each sample, without itself; mirror the series at its ends."""
     reach = min(reach, len(values) - 1)
     kernel = np.full(2 * reach + 1, 1 / (2 * reach))
@@ -214,7 +226,7 @@ def _neighbours(values, reach):
     return np.convolve(np.pad(values, reach, mode="reflect"), kernel, mode="valid")
 
 
-def _noise(values, errors):
+def _estimate_noise(values, errors):
     """Estimate the nugget of a variogram: half the squared difference of values at distance 0.
 
     Differences are absolute means, squared. The result is reduced by `errors` standard errors, and at least 0.
@@ -224,22 +236,22 @@ def _noise(values, errors):
     return max(min(2 * half[0] - half[1], *half) - errors * half[0] / np.sqrt(len(values)), 0.0)
 
 
-def _shared_with_other_slots(filled, slots, always):
+def _measure_shared(filled, slots, always):
     """Measure how much of each event's changes is shared with events of other slots: a dict by event.
 
     The measure is the largest correlation of the differences from the mean of the neighbors; squared for events
     that were counted all the time; 0 if there is no other slot.
     """
-    apart = filled.apply(lambda event: event - _neighbours(event.to_numpy(), _NEAR))
-    size = apart.abs().mean() * _MOST_RESIDUAL
-    common = apart.clip(-size, size, axis=1).corr().abs().fillna(0.0)
-    common[common.index.isin(always)] **= 2
-    slot = np.array([slots[event] for event in common], dtype=object)
-    largest = np.where(slot[:, None] != slot, common, 0.0).max(axis=0, initial=0.0)
-    return dict(zip(common, largest, strict=True))
+    residuals = filled.apply(lambda event: event - _average_neighbors(event.to_numpy(), _NEAR))
+    limits = residuals.abs().mean() * _MOST_RESIDUAL
+    correlations = residuals.clip(-limits, limits, axis=1).corr().abs().fillna(0.0)
+    correlations[correlations.index.isin(always)] **= 2
+    slot = np.array([slots[event] for event in correlations], dtype=object)
+    largest = np.where(slot[:, None] != slot, correlations, 0.0).max(axis=0, initial=0.0)
+    return dict(zip(correlations, largest, strict=True))
 
 
-def _variance(values, share, cut):
+def _estimate_variance(values, share, cut):
     """Estimate the variance of the errors of each interval from changes of the counts around it.
 
     `cut` is True if many intervals have no count. Their variance grows with the distance to the next count.
@@ -251,12 +263,12 @@ def _variance(values, share, cut):
     inside = (left < hidden) & (hidden < right)
     between = np.where(inside, 4 * (hidden - left) * (right - hidden) / span**2, 1.0)
     variance = np.empty(len(values))
-    variance[at] = (_CUT if cut else _SEEN) * (1 - share[at]) * _changes(values[at], _LAG)
-    variance[hidden] = _GAP * (0.25 + 0.75 * between) * np.interp(hidden, at, _changes(values[at], 1))
+    variance[at] = (_CUT if cut else _SEEN) * (1 - share[at]) * _average_changes(values[at], _LAG)
+    variance[hidden] = _GAP * (0.25 + 0.75 * between) * np.interp(hidden, at, _average_changes(values[at], 1))
     return variance
 
 
-def _changes(values, lag):
+def _average_changes(values, lag):
     """Average half the squared change over a lag, to and from each sample, over the sample and its neighbors."""
     half = (values[lag:] - values[:-lag]) ** 2 / 2
     window = np.ones(2 * _REACH + 1)
@@ -287,8 +299,8 @@ def _predict(logs, events, others):
     for event in events:
         target = logs[event].to_numpy()[:, None]
         fitted = target.mean() + left @ (shrunk * (left.T @ (target - target.mean())))
-        off = (target - fitted) / freedom
-        best = np.abs(off).sum(axis=0).argmin()
+        errors = (target - fitted) / freedom
+        best = np.abs(errors).sum(axis=0).argmin()
         counts = np.expm1(np.minimum(fitted[:, best], target.max() + 1))
         predicted[event] = np.maximum(counts, 1e-3 * np.expm1(target).mean())
     return predicted

@@ -42,15 +42,15 @@ def _project(estimates, variance, signs):
     """
     variance = variance.copy()
     for _ in range(estimates.shape[1]):
-        estimates = estimates - _corrections(estimates, variance, signs)
-        below = estimates < 0
-        if not below.any():
+        estimates = estimates - _compute_corrections(estimates, variance, signs)
+        is_negative = estimates < 0
+        if not is_negative.any():
             break
-        estimates[below] = variance[below] = 0
+        estimates[is_negative] = variance[is_negative] = 0
     return estimates
 
 
-def _corrections(estimates, variance, signs):
+def _compute_corrections(estimates, variance, signs):
     """Compute what to subtract from each estimate (n_intervals, n_events) so that the sums hold.
 
     The corrections solve a least-squares problem that is weighted by the variances.

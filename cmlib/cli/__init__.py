@@ -51,7 +51,7 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx, formatter):
         """Write the list of commands for `cmlib --help`, without importing those of other packages."""
-        helps = {name: _first_sentence(command) for name, command in self.commands.items()}
+        helps = {name: _find_first_sentence(command) for name, command in self.commands.items()}
         helps |= {name: command.help for name, command in plugins.commands().items()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted(helps.items()))
@@ -107,13 +107,13 @@ def _ended_as_by_ctrl_c():
             signal.signal(number, signal.SIG_DFL)
 
 
-def _first_sentence(command):
+def _find_first_sentence(command):
     """Return the first sentence (str) of a command's help, however long it is."""
     paragraph = " ".join(command.help.split("\n\n")[0].split())
     return paragraph.partition(". ")[0].removesuffix(".") + "."
 
 
-def _module(frame):
+def _name_module(frame):
     """Return the name of the module whose code a frame of a traceback runs."""
     return frame.f_globals.get("__name__", "?")
 
@@ -138,7 +138,7 @@ def _show(error):
 
 def _describe_bug(error):
     """Describe an unexpected error for a report: the error, the modules and lines that it passed, and the command."""
-    reached = [(_module(frame), line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    reached = [(_name_module(frame), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     inside = [place for place in reached if place[0].startswith(_OURS)]
     lines = dict.fromkeys(f"{module}:{line}" for module, line in (*inside[-3:], reached[-1]))
     reason = abridged("".join(traceback.format_exception_only(error)).strip())

@@ -18,7 +18,7 @@ _SAMPLED, _RUNNING = "--samples", "--pid, --cgroup and --system"
 _SOURCES = (COUNTED, _SAMPLED, SIMULATED, _RUNNING)
 
 
-def _key_values(context, option, pairs):
+def _parse_pairs(context, option, pairs):
     """Parse texts KEY=VALUE (`pairs`) into a dict; a click callback.
 
     Raises click.UsageError if one has no ``=``.
@@ -28,7 +28,7 @@ def _key_values(context, option, pairs):
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def _numbers(context, option, pids):
+def _parse_numbers(context, option, pids):
     """Parse process numbers with commas between into a list of int, None if not given; a click callback.
 
     Raises click.UsageError if the text is something else.
@@ -53,7 +53,7 @@ def _numbers(context, option, pids):
 )  # fmt: skip
 @option("--scale", sources=(COUNTED, _SAMPLED), type=float, help="Multiplies its work.  [default: 1]")
 @option(
-    "--option", "options", sources=(COUNTED, _SAMPLED), multiple=True, metavar="KEY=VALUE", callback=_key_values,
+    "--option", "options", sources=(COUNTED, _SAMPLED), multiple=True, metavar="KEY=VALUE", callback=_parse_pairs,
     help="Program-specific option, such as spark.local.dir=/tmp.",
 )  # fmt: skip
 @option(
@@ -94,7 +94,7 @@ def _numbers(context, option, pids):
     help="Basic blocks of an interval; saves the run that estimates them.",
 )  # fmt: skip
 @click.option(
-    "--pid", "pids", metavar="PID,…", callback=_numbers,
+    "--pid", "pids", metavar="PID,…", callback=_parse_numbers,
     help="Count these processes, which run already, with all threads.",
 )  # fmt: skip
 @click.option("--cgroup", metavar="PATH", help="Count this cgroup, such as system.slice/memcached.service.")
@@ -133,7 +133,7 @@ def record(context, name, command, samples, simulated, **settings):
     elif source == SIMULATED:
         _simulate(name, command, caches=simulated, **settings)
     else:
-        name, recorded = _program(name, command, **settings)
+        name, recorded = _choose_program(name, command, **settings)
         (_sample if samples else _count)(name, recorded, **settings)
 
 
@@ -145,13 +145,13 @@ def _count(name, recorded, *, note, wait, **settings):
     from cmlib.collect.record import record_program
 
     for set_name, files_by_set in record_program(
-        name, recorded, _request(settings), wait=wait, note=note
+        name, recorded, _make_request(settings), wait=wait, note=note
     ).items():
         say(f"{name}: {len(files_by_set)} runs made, set {set_name} is complete")
     say(f"Study it: {command_of_report(name)}")
 
 
-def _request(settings):
+def _make_request(settings):
     """Make a Request (what to count, and how) from the options (dict)."""
     from cmlib.collect.record import Request
 
@@ -176,7 +176,7 @@ def _attach(name, command, running, *, seconds, note, wait, **settings):
     targets = {"pids": processes, "cgroup": cgroup, "system": lambda _: system()}
     ((kind, named),) = running.items()
     options = {"seconds": seconds, "wait": wait, "note": note, "notify": functools.partial(say, err=True)}
-    made = record_attached(name, targets[kind](named), _request(settings), **options)
+    made = record_attached(name, targets[kind](named), _make_request(settings), **options)
     say(f"{name}: run {made.stem} is recorded")
     say(f"Study it: {command_of_report(name)}")
 
@@ -210,7 +210,7 @@ def _simulate(name, command, *, caches, **settings):
     say(f"Study it: {command_of_report(name)}")
 
 
-def _program(name, command, *, program, scale, options, **_):
+def _choose_program(name, command, *, program, scale, options, **_):
     """Return the name to record under, and what to run: a command (list of str), or a Program of cmlib's.
 
     Raises click.UsageError if there is neither or both, or if options of a program come with a command.

@@ -112,7 +112,7 @@ def import_(name, files, about, counts, levels, processor, **known):
     metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
     for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != known["note"]):
         say(remark, err=True)
-    if tables := _recognised_tables(metas):
+    if tables := _name_tables(metas):
         say(f"{tables} The processor can be told by --machine or --processor.", err=True)
     programs = list(dict.fromkeys(file.parent.name for file in made))
     say(f"Study it: {command_of_report(programs[0])}", err=True)
@@ -120,7 +120,7 @@ def import_(name, files, about, counts, levels, processor, **known):
         say(f"In the same way: {', '.join(programs[1:])}", err=True)
 
 
-def _recognised_tables(metas):
+def _name_tables(metas):
     """Name the event tables of the runs whose processor is not known, in one sentence; "" if there are none.
 
     `metas` are the runs' metadata (dicts).
@@ -171,13 +171,15 @@ def fetch(name, listed, wanted):
     if listed:
         for row in sets().itertuples():
             comes = f", {row.shipped} with cmlib" if row.shipped else ""
-            say(f"{row.Index}: {_files(row.files)}{comes}, {row.bytes / 1e6:.1f} MB, licence: {row.licence}")
+            say(
+                f"{row.Index}: {_count_files(row.files)}{comes}, {row.bytes / 1e6:.1f} MB, licence: {row.licence}"
+            )
             say(f"    {row.description}")
         return
     fetched = fetch_set(name)
     where = f" in {cache_dir()}" if fetched else ""
     about = sets().loc[name]
-    say(f"{name}: {_files(about['files'])}, {len(fetched)} fetched{where}.")
+    say(f"{name}: {_count_files(about['files'])}, {len(fetched)} fetched{where}.")
     say(f"Credit: {about['credit']}; licence: {about['licence']}.")
     if wanted:
         added = import_programs(name, wanted)
@@ -191,7 +193,7 @@ def fetch(name, listed, wanted):
         say(f"Study one: {command_line('cmlib', 'fetch', name, '--import', known[0])}", err=True)
 
 
-def _files(n):
+def _count_files(n):
     """Write a number of files as words: "1 file", "2 files"."""
     return "1 file" if n == 1 else f"{n} files"
 

@@ -41,7 +41,9 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
     from cmlib.report.program import ANSWERS
     from cmlib.templates import template
 
-    parameters = dict(_parameter(text) for text in assignments) | ({} if jobs is None else {"jobs": jobs})
+    parameters = dict(_split_parameter(text) for text in assignments) | (
+        {} if jobs is None else {"jobs": jobs}
+    )
     if processor:
         parameters["processor"] = processor
     # asyncio would add a traceback to the message that a cell was interrupted.
@@ -64,7 +66,7 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
         say_json(answers.rstrip("\n"))
 
 
-def _parameter(text):
+def _split_parameter(text):
     """Split NAME=VALUE into the name of a notebook's parameter and its value, which is read as YAML.
 
     Raises click.BadParameter if the text is something else.

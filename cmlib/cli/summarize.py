@@ -64,7 +64,7 @@ def summarize(recording, about, processor, interval_ms, counts, levels, format, 
     if as_json:
         say_json(json.dumps(answers[0] if len(answers) == 1 else answers, indent=1))
     else:
-        say("\n\n".join(map(_text, answers)))
+        say("\n\n".join(map(_render_text, answers)))
 
 
 @contextlib.contextmanager
@@ -128,30 +128,30 @@ def read_programs(recording, machine, options=None, format=None, place=""):
     return read_file(recording, machine, options, format, place)
 
 
-def _text(answer):
+def _render_text(answer):
     """Render a summary (dict of :func:`cmlib.topdown.summarize`) as text."""
     import pandas as pd
 
     from cmlib.templates import template
 
     phases = pd.DataFrame(answer["phases"]).to_string(index=False, float_format="{:.4g}".format)
-    bars = _bars(answer["account"]["categories"]) if answer["account"] else []
+    bars = _draw_bars(answer["account"]["categories"]) if answer["account"] else []
     totals = answer["runs"] == answer["intervals"]
     remarks = " ".join(answer["remarks"])
     means = re.search(r"(?<=Counts are )means of [^.]*runs|one operation(?=, in the mean)", remarks)
     shown = answer | {"phases_table": phases, "bars": bars, "totals": totals, "means": means and means[0]}
-    shown["cycles_table"] = [row | {"bar": _bar(row)} for row in answer["cycles"]]
+    shown["cycles_table"] = [row | {"bar": _draw_bar(row)} for row in answer["cycles"]]
     text = template("cmlib.cli", "summarize.txt.j2").render(shown)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip()
 
 
-def _bar(row):
+def _draw_bar(row):
     """Draw a share (dict of low and high [%]) as a bar (str): full up to the lower bound, hatched to the upper."""
     least, most = (round(_WIDTH * row[end] / 100) for end in ("low", "high"))
     return "█" * least + "░" * (most - least)
 
 
-def _bars(categories):
+def _draw_bars(categories):
     """Give each category (dict) of the top-down analysis an indented name and a bar (str) of all slots.
 
     The bar is full up to the category's lower bound, and hatched up to its upper bound.
@@ -160,5 +160,5 @@ def _bars(categories):
     rows = []
     for row in categories:
         depths[row["name"]] = depth = depths.get(row["parent"], -1) + 1
-        rows.append(row | {"name": "  " * depth + row["name"], "bar": _bar(row)})
+        rows.append(row | {"name": "  " * depth + row["name"], "bar": _draw_bar(row)})
     return rows

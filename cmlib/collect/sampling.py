@@ -60,17 +60,17 @@ def sampled(command, encodings, period, folder):
     with recorder_stderr.open("xb") as errors:
         recording = ["perf", "record", *options, "--", "/bin/sh", "-c", quiet, "cmlib", *command]
         with run_supervised(recording, stdout=subprocess.PIPE, stderr=errors) as recorder:
-            yield _pieces(recorder)
+            yield _yield_pieces(recorder)
             recorder.wait()
     if recorder.returncode and program_stderr.exists():
         reason = failure(shlex.join(command), recorder.returncode, text_of(program_stderr))
         raise SampleError(f"{reason}\nSamples are kept only of a program that succeeds.")
     if recorder.returncode:
-        said = last_lines(text_of(recorder_stderr))
-        raise SampleError(f"perf could not sample {group} under `{shlex.join(command)}`:\n{said}")
+        perf_message = last_lines(text_of(recorder_stderr))
+        raise SampleError(f"perf could not sample {group} under `{shlex.join(command)}`:\n{perf_message}")
 
 
-def _pieces(process):
+def _yield_pieces(process):
     """Yield what a process writes to its standard output, as bytes objects of at least 256 KiB but for the last."""
     stream, parts, size = process.stdout.fileno(), [], 0
     ready = select.poll()
@@ -166,7 +166,7 @@ def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
     SampleError
         If there are fewer than two events, the program or perf fails, or no sample was taken.
     """
-    encodings = _encodings(events)
+    encodings = _to_encodings(events)
     regression = OnlineRegression(list(encodings)[1:], drift=drift)
     # Let numba compile before the program runs: perf would lose samples meanwhile.
     regression.extend(np.arange(4.0), np.zeros((4, len(encodings) - 1)))
@@ -207,7 +207,7 @@ def record_samples(command, events, period, out, *, label=None):
     SampleError
         If there are fewer than two events, the program or perf fails, or no sample was taken.
     """
-    encodings = _encodings(events)
+    encodings = _to_encodings(events)
     with draft(out, SAMPLES) as (file, metadata, folder):
         data, errors = folder / "perf.data", folder / "script.stderr"
         with data.open("xb") as stream:
@@ -217,7 +217,7 @@ def record_samples(command, events, period, out, *, label=None):
             errors.open("xb") as stderr,
             run_supervised([*_PRINT, data], stdout=subprocess.PIPE, stderr=stderr) as printer,
         ):
-            file.writelines(_pieces(printer))
+            file.writelines(_yield_pieces(printer))
             printer.wait()
         if printer.returncode:
             raise SampleError(f"perf can't read what it recorded:\n{last_lines(text_of(errors))}")
@@ -293,7 +293,7 @@ def _copied(pieces, file):
         yield piece
 
 
-def _encodings(events):
+def _to_encodings(events):
     """Return the events as a dict of name to perf's encoding; raise a SampleError if there are fewer than two."""
     encodings = dict(events) if isinstance(events, Mapping) else {event: event for event in events}
     if len(encodings) < 2:

@@ -67,8 +67,8 @@ def run_tool(command, *, shown=None, timeout=None, **options):
         _end_group(process)
         raise
     if process.returncode:
-        said = last_lines(output + errors)
-        raise CmlibError(f"`{shown}` failed with exit code {process.returncode}:\n{said}")
+        message = last_lines(output + errors)
+        raise CmlibError(f"`{shown}` failed with exit code {process.returncode}:\n{message}")
     return output
 
 
@@ -87,11 +87,11 @@ def check_interpreter(program):
     """Start a Python (`program`, its path as str) and end it at once; InterpreterError if it can't be started."""
     command = [program, "-I", "-S", "-c", ""]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
         )
     except OSError as error:
         raise InterpreterError(program, error.strerror) from error
-    if done.returncode:
-        said = last_lines(done.stderr)
-        raise InterpreterError(program, f"it ends with exit code {done.returncode}. It said:\n{said}")
+    if result.returncode:
+        message = last_lines(result.stderr)
+        raise InterpreterError(program, f"it ends with exit code {result.returncode}. It said:\n{message}")

@@ -104,11 +104,15 @@ def fit_quality(lines: pd.DataFrame, x: ArrayLike, y: ArrayLike) -> pd.Series:
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
     lines = _without_event(lines)
-    off, span = y - reconstruct(lines, x).to_numpy(), np.ptp(y) or np.inf
+    residuals, span = y - reconstruct(lines, x).to_numpy(), np.ptp(y) or np.inf
     n, n_lines = len(x), len(lines)
     # A line takes 24 bytes: x_start, slope and intercept (§3.1).
     sizes = {"n_samples": n, "n_lines": n_lines, "reduction": n / n_lines, "n_bytes": 24 * n_lines}
-    errors = {"mnesd": lines["sigma"].max(), "largest": np.abs(off).max(), "rms": np.sqrt(np.mean(off**2))}
+    errors = {
+        "mnesd": lines["sigma"].max(),
+        "largest": np.abs(residuals).max(),
+        "rms": np.sqrt(np.mean(residuals**2)),
+    }
     return pd.Series(sizes | {name: error / span for name, error in errors.items()})
 
 

@@ -182,8 +182,8 @@ class Panel(widgets.VBox):
             message = to_html(str(error)).replace("\n", "<br>")
             self._text.value = f"<p role='alert'>{message}</p>"
             return
-        self.png = _png(figure)
-        self._picture.value = _image(self.png, figure, self._alt(figure))
+        self.png = _render_png(figure)
+        self._picture.value = _write_image(self.png, figure, self._alt(figure))
         self._text.value = f"{_STYLE}<div role='status'>{text}</div>"
 
     def _alt(self, figure):
@@ -201,7 +201,7 @@ class Panel(widgets.VBox):
         return {**shown, "text/html": self._text.value}
 
 
-def _png(figure):
+def _render_png(figure):
     """Render a figure as PNG (bytes).
 
     This takes half the time of `savefig`, which draws the figure once more to lay it out.
@@ -212,7 +212,7 @@ def _png(figure):
     return file.getvalue()
 
 
-def _image(png, figure, alt):
+def _write_image(png, figure, alt):
     """Write the HTML of an image with its final size, so that the page does not move when the image is exchanged."""
     width, height = (round(_DPI * inches) for inches in figure.get_size_inches())
     return str(_HTML.image(base64.b64encode(png).decode(), alt, width, height))

@@ -47,40 +47,27 @@ def ranking(refined: dict[str, Refinement], draws: dict[str, pd.DataFrame], *, t
 
     def draw(program, other, n_events, top, seeds):
         """Draw the figure and write the HTML of a Panel, for the values of its controls."""
-        programs = [each for each in (program, other) if each]
-        steps = {each: _step(refined[each], n_events) for each in programs}
-        drawn = seeds if n_events == _CHOSEN else 0
-        frames = {
-            each: _importances(refined[each], draws[each].iloc[:drawn], steps[each]) for each in programs
-        }
-        first = {each: frame.head(top).reset_index() for each, frame in frames.items()}
-        common = set.intersection(*(set(rows["event"]) for rows in first.values()))
-        for rows in first.values():
-            rows["lists"] = [_IN_BOTH if event in common else _IN_ONE for event in rows["event"]]
-        spread = {"low": "low", "high": "high"} if drawn else {}
-        hue = "lists" if other else None
-        look = {"xlabel": "importance [%]", "columns": 2, "hue": hue, "colors": _COLORS} | spread
-        figure, _ = plot.ranking(first, value="mean", label="event", **look)
-        models = {each: refined[each].history.iloc[steps[each]] for each in programs}
-        compared = _compare(frames, first, len(common)) if other else None
-        html = template("cmlib.explore", "ranking.html.j2", autoescape=True)
-        listed = _list(frames, first[program]["event"])
-        return figure, html.render(models=models, compared=compared, drawn=drawn, table=listed)
+        programs = [name for name in (program, other) if name]
+        models = {name: refined[name] for name in programs}
+        n_drawn = seeds if n_events == _CHOSEN else 0
+        drawn = {name: draws[name].iloc[:n_drawn] for name in programs}
+        return _draw_rankings(models, drawn, n_events, top)
 
     programs = list(refined)
-    first, n_seeds = programs[0], max(len(drawn_of) for drawn_of in draws.values())
+    first = programs[0]
+    n_seeds = max(map(len, draws.values()))
     controls = {
         "program": dropdown("program", programs, first),
-        "other": dropdown("beside it", _others(first, programs), programs[1] if programs[1:] else ""),
-        "n_events": dropdown("events in the model", _sizes(refined[first]), _CHOSEN),
+        "other": dropdown("beside it", _list_others(first, programs), programs[1] if programs[1:] else ""),
+        "n_events": dropdown("events in the model", _list_sizes(refined[first]), _CHOSEN),
         "top": slider("events shown", 3, 30, value=top),
         "seeds": slider("seeds", 1, n_seeds, value=n_seeds),
     }
 
     def follow(program):
         """Offer what goes with another program: programs beside it, and its numbers of events."""
-        offer(controls["other"], _others(program, programs))
-        offer(controls["n_events"], _sizes(refined[program]))
+        offer(controls["other"], _list_others(program, programs))
+        offer(controls["n_events"], _list_sizes(refined[program]))
 
     def enable(n_events):
         """Let the number of seeds be chosen only for the model that the refinement chose."""
@@ -89,14 +76,54 @@ def ranking(refined: dict[str, Refinement], draws: dict[str, pd.DataFrame], *, t
     return Panel(draw, controls, {"program": follow, "n_events": enable})
 
 
-def _step(refined, n_events):
+def _draw_rankings(refined, drawn, n_events, top):
+    """Draw the rankings of one or two programs: the figure, and the HTML of the text below it.
+
+    `refined` and `drawn` have the Refinement and the importances to average of each program, `n_events` is the number
+    of events in the model, `top` that of the bars.
+    """
+    steps = {name: _find_step(refinement, n_events) for name, refinement in refined.items()}
+    frames = {name: _read_importances(refined[name], drawn[name], steps[name]) for name in refined}
+    first_rows = {name: frame.head(top).reset_index() for name, frame in frames.items()}
+    n_common = _mark_common(first_rows)
+    is_averaged = any(map(len, drawn.values()))
+    figure, _ = plot.ranking(
+        first_rows,
+        value="mean",
+        label="event",
+        xlabel="importance [%]",
+        columns=2,
+        hue="lists" if len(refined) > 1 else None,
+        colors=_COLORS,
+        low="low" if is_averaged else None,
+        high="high" if is_averaged else None,
+    )
+    events = next(iter(first_rows.values()))["event"]
+    html = template("cmlib.explore", "ranking.html.j2", autoescape=True).render(
+        models={name: refined[name].history.iloc[steps[name]] for name in refined},
+        compared=_compare(frames, first_rows, n_common) if len(refined) > 1 else None,
+        drawn=max(map(len, drawn.values())),
+        table=_write_table(frames, events),
+    )
+    return figure, html
+
+
+def _mark_common(first_rows):
+    """Add a column that says whether an event is in the lists of all programs; return the number of such events."""
+    common = set.intersection(*(set(rows["event"]) for rows in first_rows.values()))
+    for rows in first_rows.values():
+        rows["lists"] = [_IN_BOTH if event in common else _IN_ONE for event in rows["event"]]
+    return len(common)
+
+
+def _find_step(refined, n_events):
     """Find the row of a Refinement's history with about `n_events` events; for 0, that of the chosen model."""
     if n_events == _CHOSEN:
         return refined.chosen
     return int((refined.history["n_events"] - n_events).abs().argmin())
 
 
-def _importances(refined, drawn, step):
+def _read_importances(refined, drawn, step):
     """Return the importances of a program's events [%]: a DataFrame by event, the most important first.
 
     The column mean is averaged over the rows of `drawn` if there are any, and the columns of
@@ -119,7 +146,7 @@ def _compare(frames, first, n_common):
     return numbers | {"correlation": pd.DataFrame(means).corr(method="spearman").iloc[0, 1]}
 
 
-def _list(frames, events):
+def _write_table(frames, events):
     """Write an HTML table of the first program's drawn events, with their importance in every program shown."""
     shown = pd.DataFrame({f"{each} [%]": frame["mean"].reindex(events) for each, frame in frames.items()})
     first = next(iter(frames.values())).reindex(events)
@@ -130,12 +157,12 @@ def _list(frames, events):
         return table.to_html(index=False, border=0, na_rep="–", float_format="{:,.1f}".format)
 
 
-def _others(program, programs):
+def _list_others(program, programs):
     """List the options (label, name) of a dropdown: no program, or one of `programs` other than `program`."""
     return [("no other program", ""), *((name, name) for name in programs if name != program)]
 
 
-def _sizes(refined):
+def _list_sizes(refined):
     """List the options (label, number) for the number of events: 0 for the chosen model, then every refinement step."""
     n_chosen = int(refined.errors["n_events"])
     return [(f"{n_chosen}: the refined model", _CHOSEN), *((str(n), n) for n in refined.history["n_events"])]

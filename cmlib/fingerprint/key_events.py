@@ -131,37 +131,46 @@ def discretize(X: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
     intervals, indicator = np.empty(X.shape, np.int64), np.eye(n_classes)[codes]
     for feature, values in enumerate(X.T):
         order = np.argsort(values, kind="stable")
-        intervals[:, feature] = np.searchsorted(_cuts(values[order], indicator[order]), values)
+        intervals[:, feature] = np.searchsorted(_list_cuts(values[order], indicator[order]), values)
     return intervals
 
 
-def _cuts(values, indicator):
+def _list_cuts(values, indicator):
     """List the thresholds at which sorted values are cut.
 
     `indicator` has a row per value, with 1 in the column of its class.
     """
-    n, gaps = len(values), values[:-1] < values[1:]
-    if not gaps.any():
+    n = len(values)
+    is_gap = values[:-1] < values[1:]
+    if not is_gap.any():
         return []
-    total, left = indicator.sum(axis=0), indicator.cumsum(axis=0)[:-1]
-    sides, n_left = (left, total - left), np.arange(1, n)
-    entropies = [_entropy(counts) for counts in sides]
-    mean = (n_left * entropies[0] + (n - n_left) * entropies[1]) / n
-    after = np.where(gaps, mean, np.inf).round(TIE_DIGITS)
-    before, cut = _entropy(total), after.argmin()
-    if after[cut] >= before:
+    total = indicator.sum(axis=0)
+    left = indicator.cumsum(axis=0)[:-1]
+    right = total - left
+    n_left = np.arange(1, n)
+    left_entropy = _compute_entropy(left)
+    right_entropy = _compute_entropy(right)
+    mean_entropy = (n_left * left_entropy + (n - n_left) * right_entropy) / n
+    entropy_after = np.where(is_gap, mean_entropy, np.inf).round(TIE_DIGITS)
+    entropy_before = _compute_entropy(total)
+    cut = entropy_after.argmin()
+    gain = entropy_before - entropy_after[cut]
+    if entropy_after[cut] >= entropy_before:
         return []
-    n_total, *n_sides = ((counts > 0).sum() for counts in (total, *(side[cut] for side in sides)))
-    apart = n_total * before - sum(k * of[cut] for k, of in zip(n_sides, entropies, strict=True))
-    description = np.log2(3.0**n_total - 2) - apart
-    if before - after[cut] <= (np.log2(gaps.sum()) + description) / n:
+    n_classes, n_classes_left, n_classes_right = (
+        (counts > 0).sum() for counts in (total, left[cut], right[cut])
+    )
+    entropy_sums = n_classes_left * left_entropy[cut] + n_classes_right * right_entropy[cut]
+    description = np.log2(3.0**n_classes - 2) - (n_classes * entropy_before - entropy_sums)
+    if gain <= (np.log2(is_gap.sum()) + description) / n:
         return []
     middle = (values[cut] + values[cut + 1]) / 2
-    below, above = ((values[part], indicator[part]) for part in (slice(cut + 1), slice(cut + 1, n)))
-    return [*_cuts(*below), middle, *_cuts(*above)]
+    cuts_below = _list_cuts(values[: cut + 1], indicator[: cut + 1])
+    cuts_above = _list_cuts(values[cut + 1 :], indicator[cut + 1 :])
+    return [*cuts_below, middle, *cuts_above]
 
 
-def _entropy(counts):
+def _compute_entropy(counts):
     """Compute the entropy of counts along the last axis [bits]."""
     return entr(counts / counts.sum(axis=-1, keepdims=True)).sum(axis=-1) / np.log(2)
 
@@ -229,7 +238,7 @@ def select_subset(with_class, between, *, max_stale=5):
     frontier, seen = [(0.0, ())], {frozenset()}
     while frontier and stale < max_stale:
         subset = frontier.pop(0)[1]
-        frontier += _additions(subset, with_class, between, seen, max_stale)
+        frontier += _list_additions(subset, with_class, between, seen, max_stale)
         frontier = sorted(frontier, key=lambda entry: -entry[0])[:max_stale]
         seen |= {frozenset(subset) for _, subset in frontier}
         stale += 1
@@ -239,15 +248,15 @@ def select_subset(with_class, between, *, max_stale=5):
     return list(best)
 
 
-def _additions(subset, with_class, between, seen, n):
+def _list_additions(subset, with_class, between, seen, n):
     """Return merit and attributes of the n best one-attribute additions that were not seen yet."""
-    merits = _merits_of_additions(subset, with_class, between)
-    others = np.argsort(-merits, kind="stable")[: len(merits) - len(subset)].tolist()
-    additions = ((merits[other], (*subset, other)) for other in others)
+    merits = _rate_additions(subset, with_class, between)
+    candidates = np.argsort(-merits, kind="stable")[: len(merits) - len(subset)].tolist()
+    additions = ((merits[candidate], (*subset, candidate)) for candidate in candidates)
     return list(islice((entry for entry in additions if frozenset(entry[1]) not in seen), n))
 
 
-def _merits_of_additions(subset, with_class, between):
+def _rate_additions(subset, with_class, between):
     """Return the merit of the subset with each further attribute; -inf for those it has."""
     chosen = list(subset)
     to_class = with_class[chosen].sum() + with_class

@@ -38,11 +38,13 @@ def slice_rates(counts, running=None, *, slice_s=0.4):
     """
     if "cycles" not in counts:
         raise InputError(f"slice_rates: no 'cycles' among {counts.shape[1]} events; pin it when recording.")
-    length = _intervals_a_slice(counts.index.to_numpy(np.float64), slice_s)
+    length = _count_intervals(counts.index.to_numpy(np.float64), slice_s)
     running = pd.DataFrame(1.0, counts.index, counts.columns) if running is None else running
     counted = counts["cycles"].notna().to_numpy()
     first = int(np.argmax(counted)) if counted.any() else len(counts)
-    rates = _rates(counts.iloc[first:], running.iloc[first:], length).dropna(axis=1, how="all").dropna()
+    rates = (
+        _compute_rates(counts.iloc[first:], running.iloc[first:], length).dropna(axis=1, how="all").dropna()
+    )
     if rates.empty:
         raise InputError(
             f"slice_rates: {len(counts)} intervals, of which the first {first} were not counted, hold no "
@@ -52,7 +54,7 @@ def slice_rates(counts, running=None, *, slice_s=0.4):
     return rates
 
 
-def _intervals_a_slice(times, slice_s):
+def _count_intervals(times, slice_s):
     """Compute the number of intervals in a slice from the ends of the intervals [s]."""
     if len(times) < 2:
         raise InputError(f"slice_rates: {len(times)} intervals; slicing needs at least 2.")
@@ -66,7 +68,7 @@ def _intervals_a_slice(times, slice_s):
     return length
 
 
-def _rates(counts, running, length):
+def _compute_rates(counts, running, length):
     """Compute events per cycle in slices of `length` intervals, without the last one and those without cycles."""
     n_slices = max(-(-len(counts) // length) - 1, 0)
     used = slice(0, n_slices * length)

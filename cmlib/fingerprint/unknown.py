@@ -81,7 +81,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
             )
         self.classifier_ = clone(self.classifier).fit(X, y)
         self.classes_ = self.classifier_.classes_
-        rates = _non_negative(validate_data(self, X, dtype=np.float64))
+        rates = _check_rates(validate_data(self, X, dtype=np.float64))
         groups = np.arange(len(rates)) if groups is None else np.unique(groups, return_inverse=True)[1]
         if groups.max() == 0:
             raise InputError("UnknownRejector: all slices are of one group; their distances take two.")
@@ -91,7 +91,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         self.mean_, self.std_ = logs.mean(axis=0), logs.std(axis=0)
         self.std_[self.std_ == 0] = 1.0
         points = self._standardise(rates)
-        chosen = _spread(np.asarray(y), groups)
+        chosen = _select_references(np.asarray(y), groups)
         self.reference_ = points[chosen]
         distances = cdist(points, self.reference_)
         distances[groups[:, None] == groups[chosen]] = np.inf
@@ -105,7 +105,7 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         Raises a ValueError if a rate is below 0 or X has other columns than in training.
         """
         check_is_fitted(self)
-        rates = _non_negative(validate_data(self, X, dtype=np.float64, reset=False))
+        rates = _check_rates(validate_data(self, X, dtype=np.float64, reset=False))
         return cdist(self._standardise(rates), self.reference_).min(axis=1)
 
     def is_unknown(self, X: ArrayLike) -> np.ndarray:
@@ -123,14 +123,14 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         return (np.log(rates + self.floor_) - self.mean_) / self.std_
 
 
-def _non_negative(rates):
+def _check_rates(rates):
     """Return the rates; raise a ValueError if one is below 0."""
     if rates.min(initial=0.0) < 0:
         raise InputError(f"UnknownRejector: a rate of {rates.min():g} a cycle; rates are never below 0.")
     return rates
 
 
-def _spread(y, groups):
+def _select_references(y, groups):
     """Select the row numbers of the reference slices: about as many of each class and group, evenly spaced."""
     cells = pd.Series(range(len(y))).groupby([y, groups]).apply(np.array)
     share = max(1, _REFERENCES // len(cells))

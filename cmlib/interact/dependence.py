@@ -59,12 +59,12 @@ def partial_dependences(fitted, X, point_sets):
     column numbers in X and values (n_points, n_held), all of as many points. Several sets are predicted in one call
     of the model.
     """
-    values, rest = X.to_numpy(), iter(point_sets)
-    while held := list(islice(rest, 1)):
-        held += islice(rest, max(0, _ROWS // max(1, len(held[0][1]) * len(X)) - 1))
-        rows = np.concatenate([_held(values, *points) for points in held])
+    values, remaining_sets = X.to_numpy(), iter(point_sets)
+    while batch := list(islice(remaining_sets, 1)):
+        batch += islice(remaining_sets, max(0, _ROWS // max(1, len(batch[0][1]) * len(X)) - 1))
+        rows = np.concatenate([_hold_columns(values, *points) for points in batch])
         predicted = fitted.predict(pd.DataFrame(rows, columns=X.columns))
-        yield from predicted.reshape(len(held), -1, len(X)).mean(axis=2)
+        yield from predicted.reshape(len(batch), -1, len(X)).mean(axis=2)
 
 
 def pair_surface(
@@ -123,7 +123,7 @@ def positions_on_surface(X: pd.DataFrame, surface: pd.DataFrame) -> pd.DataFrame
     return pd.DataFrame(positions, index=X.index)
 
 
-def _held(values, places, points):
+def _hold_columns(values, places, points):
     """Copy all rows once for each point, with the columns `places` set to the point's values."""
     rows = np.tile(values, (len(points), 1))
     rows[:, places] = np.repeat(points, len(values), axis=0)

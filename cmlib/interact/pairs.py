@@ -125,24 +125,26 @@ def rank_pairs(
     if method == "residual_variance":
         measures = _residual_variances(fitted, X, pairs)
     elif method == "printed":
-        measures = ({"intensity": _beyond_plane(X[list(pair)].to_numpy(), y.to_numpy())} for pair in pairs)
+        measures = (
+            {"intensity": _measure_beyond_plane(X[list(pair)].to_numpy(), y.to_numpy())} for pair in pairs
+        )
     elif method == "h_statistic":
-        measures = _h_statistics(fitted, _sample(X, n_points, seed), pairs)
+        measures = _h_statistics(fitted, _draw_rows(X, n_points, seed), pairs)
     else:
         raise InputError(f"method is {method!r}; it can be 'residual_variance', 'printed' or 'h_statistic'.")
-    return _ranked(pairs, measures, negligible=_ROUNDING * np.sum(fitted.predict(X) ** 2))
+    return _make_table(pairs, measures, negligible=_ROUNDING * np.sum(fitted.predict(X) ** 2))
 
 
 def _residual_variances(fitted, X, pairs):
     """Yield a dict with the intensity of each pair by predictions at the means of the other events."""
     at_means, values = X.mean().to_frame().T, X.to_numpy()
-    places = _places(X, pairs)
+    places = _find_columns(X, pairs)
     held = ((place, values[:, place]) for place in places)
     for place, predicted in zip(places, partial_dependences(fitted, at_means, held), strict=True):
-        yield {"intensity": _beyond_plane(values[:, place], predicted)}
+        yield {"intensity": _measure_beyond_plane(values[:, place], predicted)}
 
 
-def _beyond_plane(pair, values):
+def _measure_beyond_plane(pair, values):
     """Sum the squared residuals of a plane fitted to `values` over a pair of events, array (n_rows, 2)."""
     # Centred and scaled, because events differ in size (1e-6 … 1), which makes the fit ill-conditioned.
     centred = pair - pair.mean(axis=0)
@@ -156,7 +158,7 @@ def _h_statistics(fitted, X, pairs):
     """Yield a dict with intensity and h of each pair, from the partial dependences at the rows of X."""
     held = [(event,) for event in dict.fromkeys(chain.from_iterable(pairs))] + pairs
     values = X.to_numpy()
-    points = ((place, values[:, place]) for place in _places(X, held))
+    points = ((place, values[:, place]) for place in _find_columns(X, held))
     dependences = partial_dependences(fitted, X, points)
     centred = {events: mean - mean.mean() for events, mean in zip(held, dependences, strict=True)}
     for a, b in pairs:
@@ -166,7 +168,7 @@ def _h_statistics(fitted, X, pairs):
         yield {"intensity": beyond, "h": np.sqrt(beyond / whole) if whole > 0 else 0.0}
 
 
-def _places(X, several):
+def _find_columns(X, several):
     """Find the column numbers of several tuples of events, as arrays.
 
     A dict is used because the index is slow for many pairs.
@@ -175,14 +177,14 @@ def _places(X, several):
     return [np.array([position[event] for event in events]) for events in several]
 
 
-def _sample(X, n_points, seed):
+def _draw_rows(X, n_points, seed):
     """Draw rows of X at random, in their order; return all of them if there are no more than n_points."""
     if n_points >= len(X):
         return X
     return X.iloc[np.sort(np.random.default_rng(seed).choice(len(X), n_points, replace=False))]
 
 
-def _ranked(pairs, rows, negligible):
+def _make_table(pairs, rows, negligible):
     """Make the table that :func:`rank_pairs` returns from each pair's dict of measures."""
     pairs = pd.DataFrame(pairs, columns=["event_a", "event_b"])
     pairs.insert(0, "pair", pairs["event_a"] + " × " + pairs["event_b"])

@@ -54,11 +54,11 @@ def stack_runs(
         has NaN in an event that it did count (clean it first).
     """
     tables, ipcs = [], []
-    for number, run in enumerate(_checked(runs)):
+    for number, run in enumerate(_check_runs(runs)):
         retired = run["instructions"].cumsum() - run["instructions"] / 2
         progress = retired / run["instructions"].sum()
         run = run.set_axis(pd.MultiIndex.from_product([[number], progress], names=["run", "progress"]))
-        tables.append(_rates(run, per, leave_out))
+        tables.append(_divide_rates(run, per, leave_out))
         ipcs.append(run["instructions"] / run["cycles"])
     return pd.concat(tables).fillna(0.0), pd.concat(ipcs).rename("ipc")
 
@@ -126,7 +126,7 @@ def align_runs(
     ((20, 6), 1.65)
     """
     steps = step_runs(runs, n_steps)
-    rates = pd.concat([_rates(step, per, leave_out) for step in steps], axis=1)
+    rates = pd.concat([_divide_rates(step, per, leave_out) for step in steps], axis=1)
     ipc = sum(step["instructions"] / step["cycles"] for step in steps) / len(steps)
     return rates.T.groupby(level=0, sort=False).mean().T, ipc.rename("ipc")
 
@@ -156,12 +156,12 @@ def step_runs(runs: Sequence[pd.DataFrame], n_steps: int | None = None) -> list[
         If a run lacks instructions or cycles, has gaps or fewer than 2 intervals, or retired less than half or more
         than twice the median run's instructions; if `n_steps` is below 2.
     """
-    runs = _checked(runs)
+    runs = _check_runs(runs)
     _require_same_work(runs)
     n_steps = min(_MOST_STEPS, *map(len, runs)) if n_steps is None else n_steps
     if n_steps < 2:
         raise InputError(f"n_steps is {n_steps}; at least 2 steps are needed.")
-    return [_by_progress(run, n_steps) for run in runs]
+    return [_interpolate_progress(run, n_steps) for run in runs]
 
 
 def align_passes(runs, passes, **options):
@@ -188,7 +188,7 @@ def align_passes(runs, passes, **options):
     ValueError
         If no event was counted in every pass, or as for :func:`align_runs`, whose median run is that of each pass.
     """
-    n_steps = min(_MOST_STEPS, *map(len, _checked(runs)))
+    n_steps = min(_MOST_STEPS, *map(len, _check_runs(runs)))
     by_pass = {}
     for run, name in zip(runs, passes, strict=True):
         by_pass.setdefault(name, []).append(run)
@@ -200,19 +200,19 @@ def align_passes(runs, passes, **options):
     return {name: (X[common], ipc) for name, (X, ipc) in matrices.items()}
 
 
-def _checked(runs):
+def _check_runs(runs):
     """Return the runs without events that they did not count and intervals in which the program did not run.
 
     Raises the errors of the inputs.
     """
-    runs = [_checked_run(run, f"run {number}") for number, run in enumerate(runs)]
+    runs = [_check_run(run, f"run {number}") for number, run in enumerate(runs)]
     if not runs:
         raise UnfitRecordingError("no runs to merge.")
     return runs
 
 
-def _checked_run(run, label):
-    """Check and return one run as :func:`_checked` does; `label` names it in messages."""
+def _check_run(run, label):
+    """Check and return one run as :func:`_check_runs` does; `label` names it in messages."""
     require_ipc(run, label)
     # An interval without instructions or cycles has no IPC and no rates: the program did not run.
     at_work = (run["instructions"] > 0) & (run["cycles"] > 0)
@@ -240,18 +240,18 @@ def _require_same_work(runs):
         )
 
 
-def _by_progress(run, n_steps):
+def _interpolate_progress(run, n_steps):
     """Interpolate a run's cumulative counts linearly, and return its counts in n steps of equal instructions."""
-    counted = np.vstack([np.zeros(run.shape[1]), np.cumsum(run.to_numpy(), axis=0)])
-    retired = counted[:, run.columns.get_loc("instructions")]
+    cumulative = np.vstack([np.zeros(run.shape[1]), np.cumsum(run.to_numpy(), axis=0)])
+    retired = cumulative[:, run.columns.get_loc("instructions")]
     share = retired / retired[-1]
     edges = np.linspace(0.0, 1.0, n_steps + 1)
-    at_edges = np.column_stack([np.interp(edges, share, column) for column in counted.T])
+    at_edges = np.column_stack([np.interp(edges, share, column) for column in cumulative.T])
     middle = pd.Index((edges[:-1] + edges[1:]) / 2, name="progress")
     return pd.DataFrame(np.diff(at_edges, axis=0), index=middle, columns=run.columns)
 
 
-def _rates(run, per, leave_out):
+def _divide_rates(run, per, leave_out):
     """Return the events of a run without leaks, divided by the column `per` if it is given."""
     if per is not None and per not in run:
         raise InputError(f'per is {per!r}; it is "cycles", "instructions", None or a column of every run.')

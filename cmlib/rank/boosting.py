@@ -135,8 +135,8 @@ class _Regressor(RegressorMixin, BaseEstimator):
         """Fit to X (DataFrame, a column per event) and y (Series); return self."""
         self.feature_names_in_ = np.array(X.columns, dtype=object)
         names = [re.sub(r'[%:,{}"\\\[\]]', lambda match: f"%{ord(match[0]):x}", name) for name in X.columns]
-        settings = _lightgbm(self.settings, self.random_state)
-        rows = lightgbm.Dataset(_numbers(X), _numbers(y), feature_name=names, params=settings)
+        settings = _translate_settings(self.settings, self.random_state)
+        rows = lightgbm.Dataset(_to_array(X), _to_array(y), feature_name=names, params=settings)
         self.booster_ = lightgbm.Booster(settings, rows)
         for _ in range(self.settings.trees):
             self.booster_.update()
@@ -145,15 +145,15 @@ class _Regressor(RegressorMixin, BaseEstimator):
 
     def predict(self, X, *, pred_leaf=False):
         """Predict the rows of X (array); with `pred_leaf` return the number of each row's leaf in each tree instead."""
-        return self.booster_.predict(_numbers(X), pred_leaf=pred_leaf, num_threads=1)
+        return self.booster_.predict(_to_array(X), pred_leaf=pred_leaf, num_threads=1)
 
 
-def _numbers(values):
+def _to_array(values):
     """Return the values of a frame or series as an array of float64."""
     return values.to_numpy(dtype=np.float64)
 
 
-def _lightgbm(settings, seed):
+def _translate_settings(settings, seed):
     """Translate the settings to LightGBM's parameters (dict)."""
     return yaml_beside(__file__) | {
         "learning_rate": settings.learning_rate,

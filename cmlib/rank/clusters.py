@@ -106,7 +106,7 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
         self.scale_ = scale.where(scale > 0, 1.0)
         Z = self._standardized(X)
         values = Z.to_numpy(), y.to_numpy()
-        self.penalty_ = _best_penalty(*values, groups) if self.penalty is None else self.penalty
+        self.penalty_ = _find_penalty(*values, groups) if self.penalty is None else self.penalty
         self.slopes_ = pd.Series(Ridge(self.penalty_).fit(*values).coef_, index=self.clusters.index)
         self.centre_, self.level_ = Z.mean(), float(y.mean())
         self.importance_ = importances(self.event_contributions(X), self.clusters)
@@ -132,15 +132,15 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
         return ((X[self.clusters.index] - self.mean_) / self.scale_).clip(-self.clip, self.clip)
 
 
-def _best_penalty(Z, y, groups):
+def _find_penalty(Z, y, groups):
     """Find the one of `PENALTIES` with the least error on held-out groups, that of RidgeCV, by one SVD per group."""
     errors = []
-    for seen, unseen in GroupKFold(len(np.unique(groups))).split(Z, groups=groups):
-        centre, level = Z[seen].mean(axis=0), y[seen].mean()
-        left, singular, right = np.linalg.svd(Z[seen] - centre, full_matrices=False)
-        shrunk = singular / (singular**2 + PENALTIES[:, None]) * (left.T @ (y[seen] - level))
-        predicted = level + shrunk @ right @ (Z[unseen] - centre).T
-        errors.append(np.square(predicted - y[unseen]).mean(axis=1))
+    for training, test in GroupKFold(len(np.unique(groups))).split(Z, groups=groups):
+        centre, level = Z[training].mean(axis=0), y[training].mean()
+        left, singular, right = np.linalg.svd(Z[training] - centre, full_matrices=False)
+        shrunk = singular / (singular**2 + PENALTIES[:, None]) * (left.T @ (y[training] - level))
+        predicted = level + shrunk @ right @ (Z[test] - centre).T
+        errors.append(np.square(predicted - y[test]).mean(axis=1))
     return float(PENALTIES[np.mean(errors, axis=0).argmin()])
 
 
@@ -168,8 +168,8 @@ def held_out(
         Prediction [unit of y].
     """
     added, predicted = [], []
-    for seen, unseen in GroupKFold(len(np.unique(groups))).split(X, groups=groups):
-        model = ClusterRegression(clusters).fit(X.iloc[seen], y.iloc[seen], groups[seen])
+    for training, unseen in GroupKFold(len(np.unique(groups))).split(X, groups=groups):
+        model = ClusterRegression(clusters).fit(X.iloc[training], y.iloc[training], groups[training])
         added.append(model.contributions(X.iloc[unseen]))
         predicted.append(model.predict(X.iloc[unseen]))
     return pd.concat(added).loc[X.index], pd.concat(predicted).loc[X.index]
@@ -221,8 +221,8 @@ def resample_blocks(n_rows: int, seed: int, *, n_blocks: int = 20) -> np.ndarray
         Row numbers.
     """
     blocks = np.array_split(np.arange(n_rows), min(n_blocks, n_rows))
-    drawn = np.random.default_rng(seed).integers(len(blocks), size=len(blocks))
-    return np.concatenate([blocks[block] for block in drawn])
+    drawn_blocks = np.random.default_rng(seed).integers(len(blocks), size=len(blocks))
+    return np.concatenate([blocks[block] for block in drawn_blocks])
 
 
 def draw_contributions(

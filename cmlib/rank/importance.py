@@ -75,7 +75,7 @@ def influence(model: BaseEstimator, *, method: str = "friedman", X: pd.DataFrame
     elif method == "printed":
         if X is None:
             raise InputError("method='printed' follows the training rows through every tree: pass them as X.")
-        raw = _as_printed(model, X)
+        raw = _compute_as_printed(model, X)
     else:
         raise InputError(f"method is {method!r}; it can be 'friedman' or 'printed'.")
     total = raw.sum()
@@ -83,7 +83,7 @@ def influence(model: BaseEstimator, *, method: str = "friedman", X: pd.DataFrame
     return percent.sort_index().sort_values(ascending=False, kind="stable").rename("importance")
 
 
-def _as_printed(model, X):
+def _compute_as_printed(model, X):
     """Compute CounterMiner's Eq. 11 of each event, not normalized: Series.
 
     Raises a ValueError if the model is not LightGBM's.
@@ -97,7 +97,9 @@ def _as_printed(model, X):
     for tree in trees:
         improvements = {}
         for event, left, right in tree.splits:
-            improvements.setdefault(event, []).append(_squared_change(tree.values, predicted, left, right))
+            improvements.setdefault(event, []).append(
+                _measure_squared_change(tree.values, predicted, left, right)
+            )
         for event, squares in improvements.items():
             sums[event] += len(squares) * sum(squares)
             used[event] += 1
@@ -105,7 +107,7 @@ def _as_printed(model, X):
     return pd.Series({event: sums[event] / max(used[event], 1) for event in sums})
 
 
-def _squared_change(values, predicted, left, right):
+def _measure_squared_change(values, predicted, left, right):
     """Compute P²(k) of one split, as a mean over all rows.
 
     A node adds the mean of its rows' leaf values to the prediction. `values` are those of the tree by row,

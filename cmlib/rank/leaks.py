@@ -51,8 +51,8 @@ def is_simulated_leak(event, target):
     The parts are listed in leaks.yaml. `event` and `target` are names of events of a simulation (such as
     ``sim.loads``).
     """
-    of_event = {whole: parts for whole, parts in _NAMES["parts"].items() if _matches(event, parts)}
-    return any(target == whole or _matches(target, parts) for whole, parts in of_event.items())
+    of_event = {whole: parts for whole, parts in _NAMES["parts"].items() if _is_matched(event, parts)}
+    return any(target == whole or _is_matched(target, parts) for whole, parts in of_event.items())
 
 
 def find_ticking(runs, base="instructions"):
@@ -96,7 +96,7 @@ def find_ticking(runs, base="instructions"):
     events = dict.fromkeys(event for counts, _ in times for event in counts)
     for event in (event for event in events if event not in (base, "cycles") and not is_named_leak(event)):
         rows = pd.concat([time.assign(n=of[event]).dropna() for of, time in times if event in of])
-        if len(rows) >= _N_BLOCKS and rows["n"].any() and _ticks(event, rows):
+        if len(rows) >= _N_BLOCKS and rows["n"].any() and _is_ticking(event, rows):
             rates[event] = rows["n"].sum() / rows["seconds"].sum()
     return pd.Series(rates, dtype=float)
 
@@ -134,13 +134,13 @@ def find_proportional(X, ipc):
         per_instruction = per_instruction / per_instruction.mean()
         if per_instruction.std() >= most:
             continue
-        elasticity, error = _elasticity(per_instruction, cycles_per_instruction)
+        elasticity, error = _fit_elasticity(per_instruction, cycles_per_instruction)
         if abs(elasticity) + 2 * error < _UNRELATED:
             found.append(event)
     return found
 
 
-def _ticks(event, rows):
+def _is_ticking(event, rows):
     """Return True if an event comes at a constant rate.
 
     `rows` has the event's counts as n, and seconds, base and maybe cycles.
@@ -149,7 +149,7 @@ def _ticks(event, rows):
     cost = rows["cycles"].sum() / rows["n"].sum() if "cycles" in rows else np.inf
     for clock in clocks:
         rate, time = rows["n"] / rows[clock], np.log(rows[clock] / rows["base"])
-        elasticity, error = _elasticity((rate / rate.mean()).to_numpy(), time.to_numpy())
+        elasticity, error = _fit_elasticity((rate / rate.mean()).to_numpy(), time.to_numpy())
         if _SCHEDULING.fullmatch(event):
             ticks = abs(elasticity) <= max(3 * error, 0.1)
         else:
@@ -160,17 +160,17 @@ def _ticks(event, rows):
     return False
 
 
-def _elasticity(rate, time):
+def _fit_elasticity(rate, time):
     """Fit the slope of a rate (divided by its mean) on the logarithm of a time; return it and its standard error."""
     if np.ptp(time) < 1e-9:
         return 0.0, np.inf
     blocks = np.arange(len(time)) * _N_BLOCKS // len(time)
     slopes = []
     for left_out in range(-1, _N_BLOCKS):
-        apart = time[blocks != left_out] - time[blocks != left_out].mean()
-        slopes.append(apart @ rate[blocks != left_out] / max(apart @ apart, 1e-12))
-    whole, *partial = slopes
-    return whole, np.sqrt((_N_BLOCKS - 1) * np.var(partial))
+        centered_time = time[blocks != left_out] - time[blocks != left_out].mean()
+        slopes.append(centered_time @ rate[blocks != left_out] / max(centered_time @ centered_time, 1e-12))
+    slope, *jackknife_slopes = slopes
+    return slope, np.sqrt((_N_BLOCKS - 1) * np.var(jackknife_slopes))
 
 
 def require_ipc(run, label):
@@ -182,6 +182,6 @@ def require_ipc(run, label):
         )
 
 
-def _matches(event, patterns):
+def _is_matched(event, patterns):
     """Return True if an event's name matches one of the patterns."""
     return any(fnmatch(event, pattern) for pattern in patterns)

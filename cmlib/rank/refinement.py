@@ -201,18 +201,13 @@ def refine(
     >>> ranking.history["n_events"].tolist(), ranking.events[0]
     ([6, 4, 2], 'ls_any_fills_from_sys.dram_io_near')
     """
-    if not 0 < test_share < 1 or step < 1:
-        raise InputError(
-            f"test_share is {test_share} and step {step}; a share is between 0 and 1, a step 1 or more."
-        )
-    if n_folds < 2:
-        raise InputError(f"n_folds is {n_folds}; blocks are held out in 2 folds or more.")
+    _check_settings(test_share, step, n_folds)
     error = error or relative_error
     checks = {"leaks_target": leaks_target, "positive": error is relative_error}
-    X, y = _checked(X, y, "X", **checks)
+    X, y = _check_data(X, y, "X", **checks)
     if holdout is not None:
-        holdout = _checked(*holdout, "holdout", **checks, columns=X.columns)
-    train, test = _random_split(len(X), test_share, seed)
+        holdout = _check_data(*holdout, "holdout", **checks, columns=X.columns)
+    train, test = _split_randomly(len(X), test_share, seed)
     blank = regressor(model, boosting=boosting, seed=seed)
 
     def path(rows):
@@ -224,21 +219,28 @@ def refine(
     steps = list(path(np.arange(len(X))))
     fold = blocks(X.index, n_blocks) % n_folds
     history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in steps]})
-    history["error"] = _errors(path(train), X.iloc[test], y.iloc[test], error)
-    history["blocks_error"], nested = _on_blocks(path, X, y, fold, history["n_events"], error)
-    history["holdout_error"] = np.nan
-    if holdout:
-        X_other, y_other = holdout
-        history["holdout_error"] = _errors(steps, X_other, y_other, error)
-    baselines = _baselines(X, y, train, test, fold, holdout, error)
+    history["error"] = _compute_errors(path(train), X.iloc[test], y.iloc[test], error)
+    history["blocks_error"], nested = _cross_validate(path, X, y, fold, history["n_events"], error)
+    history["holdout_error"] = _compute_errors(steps, *holdout, error) if holdout else np.nan
+    baselines = _compute_baselines(X, y, train, test, fold, holdout, error)
     for name in ("mean", "one_event", "blocks_mean", "blocks_one_event"):
         history[f"{name}_baseline"] = baselines[name]
-    chosen = _best(history["blocks_error"])
-    ranking = steps[chosen][1]
-    fitted = clone(blank).fit(X[sorted(ranking.index)], y)
-    rankings = [step_ranking for _, step_ranking in steps]
-    one_event = best_event(X, y)
-    return Refinement(history, nested, baselines, chosen, fitted, ranking, rankings, one_event)
+    chosen = _find_best(history["blocks_error"])
+    rankings = [ranking for _, ranking in steps]
+    fitted = clone(blank).fit(X[sorted(rankings[chosen].index)], y)
+    return Refinement(
+        history, nested, baselines, chosen, fitted, rankings[chosen], rankings, best_event(X, y)
+    )
+
+
+def _check_settings(test_share, step, n_folds):
+    """Raise an InputError if a setting of :func:`refine` is out of its range."""
+    if not 0 < test_share < 1 or step < 1:
+        raise InputError(
+            f"test_share is {test_share} and step {step}; a share is between 0 and 1, a step 1 or more."
+        )
+    if n_folds < 2:
+        raise InputError(f"n_folds is {n_folds}; blocks are held out in 2 folds or more.")
 
 
 def relative_error(measured: ArrayLike, predicted: ArrayLike) -> float:
@@ -349,7 +351,7 @@ def blocks(index: pd.Index, n_blocks: int) -> np.ndarray:
     return np.minimum((progress * n_blocks).astype(int), n_blocks - 1)
 
 
-def _checked(X, y, name, leaks_target, positive, columns=None):
+def _check_data(X, y, name, leaks_target, positive, columns=None):
     """Check X and y as :func:`refine` does, and return them; X has its columns sorted, or those of `columns`.
 
     `name` is X's name in messages.
@@ -382,7 +384,7 @@ def _checked(X, y, name, leaks_target, positive, columns=None):
     return X, y
 
 
-def _random_split(n_rows, share, seed):
+def _split_randomly(n_rows, share, seed):
     """Draw a random share of the rows for the test; return the sorted numbers of training and test rows."""
     order = np.random.default_rng(seed).permutation(n_rows)
     n_test = max(1, round(n_rows * share))
@@ -427,12 +429,12 @@ def drop_least(
         X = X[sorted(ranking.index[:-step])]
 
 
-def _errors(steps, X, y, error):
+def _compute_errors(steps, X, y, error):
     """Compute the errors on X and y of the models of each step (list)."""
     return [error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in steps]
 
 
-def _on_blocks(path, X, y, fold, n_events, error):
+def _cross_validate(path, X, y, fold, n_events, error):
     """Cross-validate every step on blocks of rows.
 
     Returns an array of errors, and the DataFrame `nested` of nested cross-validation.
@@ -441,7 +443,7 @@ def _on_blocks(path, X, y, fold, n_events, error):
 
     def errors_on(rows, steps):
         """Compute the errors of the models of each step on some rows (mask)."""
-        return _errors(steps, X[rows], y[rows], error)
+        return _compute_errors(steps, X[rows], y[rows], error)
 
     outer = {held: errors_on(fold == held, path(np.flatnonzero(fold != held))) for held in folds}
     inner = {held: {} for held in folds}
@@ -449,10 +451,10 @@ def _on_blocks(path, X, y, fold, n_events, error):
         fitted = list(path(np.flatnonzero(~np.isin(fold, pair))))
         for held, tested in (pair, pair[::-1]):
             inner[held][tested] = errors_on(fold == tested, fitted)
-    return _mean_over_rows(outer, fold), _nested(y, fold, outer, inner, n_events, error)
+    return _average_over_rows(outer, fold), _summarize_nested(y, fold, outer, inner, n_events, error)
 
 
-def _nested(y, fold, outer, inner, n_events, error):
+def _summarize_nested(y, fold, outer, inner, n_events, error):
     """Make the table ``nested`` of :class:`Refinement`: each fold's error at the step that the other folds choose.
 
     `outer` has the errors of every step by fold. `inner` has, by fold left out, the errors of each other fold,
@@ -462,24 +464,24 @@ def _nested(y, fold, outer, inner, n_events, error):
     for held, errors in inner.items():
         if errors:
             rows = fold == held
-            step = _best(_mean_over_rows(errors, fold))
+            step = _find_best(_average_over_rows(errors, fold))
             mean_baseline = error(y[rows], y[~rows].mean())
             steps.append((rows.sum(), n_events[step], outer[held][step], mean_baseline))
     return pd.DataFrame(steps, columns=["rows", "n_events", "error", "mean"])
 
 
-def _mean_over_rows(errors, fold):
+def _average_over_rows(errors, fold):
     """Average several folds' errors at each step, weighted by their numbers of rows."""
     rows = [(fold == tested).sum() for tested in errors]
     return np.average(list(errors.values()), axis=0, weights=rows)
 
 
-def _best(errors):
+def _find_best(errors):
     """Find the step of the smallest error; the last of several, which has the fewest events."""
     return int(np.flatnonzero(errors == errors.min())[-1])
 
 
-def _baselines(X, y, train, test, fold, holdout, error):
+def _compute_baselines(X, y, train, test, fold, holdout, error):
     """Compute the errors of predictions by one event or none: the Series ``baselines`` of :class:`Refinement`."""
     values = y.to_numpy()
     mean = values[train].mean()

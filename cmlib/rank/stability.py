@@ -111,8 +111,8 @@ def leading_agreement(draws: pd.DataFrame, numbers: Sequence[int] = (1, 2, 3)) -
     shares = {}
     for n in numbers:
         if n < draws.shape[1]:
-            same = [set(draw.nlargest(n).index) == set(leading[:n]) for _, draw in draws.iterrows()]
-            shares[n] = 100 * np.mean(same)
+            is_same = [set(draw.nlargest(n).index) == set(leading[:n]) for _, draw in draws.iterrows()]
+            shares[n] = 100 * np.mean(is_same)
     return pd.Series(shares, dtype=float).rename_axis("n_first")
 
 
@@ -151,19 +151,21 @@ def rank_agreement(
     means = draws_a[common].mean(), draws_b[common].mean()
     leading = [mean.sort_values(ascending=False, kind="stable").index[:n_top] for mean in means]
     compared = leading[0].union(leading[1])
-    both = draws_a[compared].to_numpy(), draws_b[compared].to_numpy()
+    draws_of_rankings = draws_a[compared].to_numpy(), draws_b[compared].to_numpy()
     rng = np.random.default_rng(seed)
-    drawn = [
-        _agreement(*(draws[rng.integers(len(draws), size=len(draws))].mean(axis=0) for draws in both))
+    agreements = [
+        _compare_means(
+            *(draws[rng.integers(len(draws), size=len(draws))].mean(axis=0) for draws in draws_of_rankings)
+        )
         for _ in range(n_boot)
     ]
-    low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
-    value = _agreement(*(draws.mean(axis=0) for draws in both))
+    low, high = np.quantile(agreements, [0.05, 0.95], axis=0)
+    value = _compare_means(*(draws.mean(axis=0) for draws in draws_of_rankings))
     names = ["kendall", "spearman", "top10_shared"]
     return pd.DataFrame({"value": value, "low": low, "high": high}, index=names)
 
 
-def _agreement(means_a, means_b):
+def _compare_means(means_a, means_b):
     """Compare two importances of the same events.
 
     Returns Kendall's tau-b, Spearman's rho, and the share of the first ten events that they have in common.

@@ -73,11 +73,11 @@ def census(*, events=_EVENTS):
         return Census(0, 0, complaint="perf is not installed")
     censuses = {}
     for event in events:
-        full = censuses[event] = _census_of(event)
+        full = censuses[event] = _count_event(event)
         if full.offered:
             without = events[0].partition(":")[0] if event != events[0] else ""
             # Events of a group may all be such as only the first four counters take: no more are promised.
-            narrow = _census_of(_NARROW) if full.offered > _ALL_TAKE else full
+            narrow = _count_event(_NARROW) if full.offered > _ALL_TAKE else full
             return replace(narrow if 0 < narrow.offered < full.offered else full, without=without)
     return censuses[events[0]]
 
@@ -99,7 +99,7 @@ def supported(encodings):
     return [event for event, encoding in encodings.items() if base_name(encoding) not in refused]
 
 
-def _census_of(event):
+def _count_event(event):
     """Take a Census by copies of one event."""
     groups, complaint = [], ""
     for n_copies in range(1, _MOST + 1):
@@ -107,7 +107,7 @@ def _census_of(event):
             readings, error = _count_copies(event, n_copies)
             groups.append(readings)
             complaint = complaint or (error if n_copies == 1 else "")
-        if not any(map(_ran, groups[-_REPEATS:])):
+        if not any(map(_have_run, groups[-_REPEATS:])):
             break
     judged = check_census(groups)
     return judged if judged.offered else Census(0, 0, complaint=complaint or f"{event} was not counted")
@@ -120,22 +120,22 @@ def check_census(groups):
     perf refused the group. All groups were counted together while the same work ran.
     """
     sizes = range(1, 1 + max(map(len, groups), default=0))
-    offered = max((len(group) for group in groups if _ran(group)), default=0)
-    agreeing = {len(group) for group in groups if _agree(group)}
+    offered = max((len(group) for group in groups if _have_run(group)), default=0)
+    agreeing = {len(group) for group in groups if _do_agree(group)}
     good = next((size - 1 for size in sizes if size not in agreeing), len(sizes))
     copies = tuple(tuple(count for count, _ in group) for group in groups)
     return Census(offered, good, copies)
 
 
-def _ran(group):
+def _have_run(group):
     """Return for each copy of a group whether it was counted for some time (list of bool)."""
     return len(group) > 0 and all(share > 0 and not math.isnan(count) for count, share in group)
 
 
-def _agree(group):
+def _do_agree(group):
     """Return True if each copy was counted all the time, and all counts are within 1 % of the largest."""
     counts = [count for count, _ in group]
-    ran_throughout = _ran(group) and min(share for _, share in group) > 1 - _TOLERANCE
+    ran_throughout = _have_run(group) and min(share for _, share in group) > 1 - _TOLERANCE
     return ran_throughout and max(counts) > 0 and min(counts) >= (1 - _TOLERANCE) * max(counts)
 
 

@@ -103,22 +103,22 @@ def find(facts):
         Each has id, severity and text.
     """
     texts = yaml_beside(__file__)
-    values = facts | facts["machine"] | _words(facts)
+    values = facts | facts["machine"] | _make_phrases(facts)
     return [
         Finding(name, **{key: text.format(**values) for key, text in texts[name][case].items()})
-        for name, case in _cases(facts).items()
+        for name, case in _select_cases(facts).items()
     ]
 
 
-def _cases(facts):
+def _select_cases(facts):
     """Select for each finding's id the key of the text in doctor.yaml that fits this machine."""
     keys = ("mux_interval_ms", "load_1min", "processors")
     interval, load, processors = map(facts["machine"].get, keys)
     return {
         "perf": "missing" if facts["machine"]["perf"] is None else "ok",
         "pmu": "ok" if facts["pmus"] else "missing",
-        "permission": _permission(facts),
-        "counters": _counters(facts),
+        "permission": _select_permission(facts),
+        "counters": _select_counters(facts),
         "watchdog": "on" if facts["watchdog"] else "ok",
         "others": "some" if facts["others"] else "ok",
         "names": "ok" if facts["names"] else "own" if facts["table"] else "none",
@@ -128,7 +128,7 @@ def _cases(facts):
     }
 
 
-def _permission(facts):
+def _select_permission(facts):
     """Select the text on whether this user may count: a key of the finding's texts."""
     if facts["paranoid"] is None:
         return "no_events"
@@ -137,7 +137,7 @@ def _permission(facts):
     return "none" if facts["paranoid"] > 2 else "user_mode" if facts["paranoid"] == 2 else "ok"
 
 
-def _counters(facts):
+def _select_counters(facts):
     """Select the text on whether the counters count correctly: a key of the finding's texts."""
     if facts["busy"]:
         return "busy"
@@ -146,7 +146,7 @@ def _counters(facts):
     return "ok" if facts["census"].good == facts["census"].offered else "untrue"
 
 
-def _words(facts):
+def _make_phrases(facts):
     """Make the phrases that the texts in doctor.yaml are filled in with (dict)."""
     census = facts["census"]
     broken = next((group for group in census.copies if len(group) > census.good), ())

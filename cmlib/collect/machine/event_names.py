@@ -36,18 +36,18 @@ def known_events(about):
     table = events.table_of(about)
     by_code = about.get("vendor") in ("GenuineIntel", "AuthenticAMD")  # elsewhere the PMU is not called cpu
     try:
-        listed = events.from_perf_list(perf_list())
+        perf_events = events.from_perf_list(perf_list())
     except events.EventError:
         return table if by_code else table.iloc[:0]
     if table.empty:
-        return listed
+        return perf_events
     if not events.is_written(events.table_for(about)):
-        listed["core"] = table["core"].reindex(listed.index, fill_value=0)
-        order = listed["core"].where(listed["core"] > 0).rank()
-        listed["core"] = order.fillna(0).astype(int)
-        rest = table[~table.index.isin(listed.index)].assign(core=0)
-        return pd.concat([listed, rest]) if by_code else listed
-    return pd.concat([table, listed[~listed.index.isin(table.index)].assign(abbr="")])
+        perf_events["core"] = table["core"].reindex(perf_events.index, fill_value=0)
+        order = perf_events["core"].where(perf_events["core"] > 0).rank()
+        perf_events["core"] = order.fillna(0).astype(int)
+        other_events = table[~table.index.isin(perf_events.index)].assign(core=0)
+        return pd.concat([perf_events, other_events]) if by_code else perf_events
+    return pd.concat([table, perf_events[~perf_events.index.isin(table.index)].assign(abbr="")])
 
 
 def all_events(known):
@@ -102,7 +102,7 @@ class Countable:
     @property
     def hardware(self):
         """True if this event takes a counter of the processor."""
-        return _numbers(self.config)[0] not in (1, 2)
+        return _split_config(self.config)[0] not in (1, 2)
 
 
 INSTRUCTIONS = Countable("instructions", "0:1", "instructions:u")
@@ -125,12 +125,12 @@ def _read_event(item, table):
     """Return the Countable of a name or ``NAME=CODE``; raise a CmlibError if it is unknown."""
     name, equals, config = item.partition("=")
     if equals:
-        return Countable(name, config, _encoding_of_code(name, config, item))
-    config = _config(name, table)
+        return Countable(name, config, _encode_code(name, config, item))
+    config = _find_config(name, table)
     return Countable(name, config, events.encode(name, pd.DataFrame() if table is None else table))
 
 
-def _config(name, table):
+def _find_config(name, table):
     """Return perf_event_open's number of a named event, as text; raise a CmlibError if the name is unknown."""
     for kind, names in _KINDS.items():
         if name in names:
@@ -157,10 +157,10 @@ def _config(name, table):
     return hex(raw_config(int(table.at[name, "code"]), int(table.at[name, "umask"])))
 
 
-def _encoding_of_code(name, config, item):
+def _encode_code(name, config, item):
     """Encode an event that is given as ``NAME=CODE`` (`item`) for perf; raise a CmlibError if the code is malformed."""
     try:
-        kind, number = _numbers(config)
+        kind, number = _split_config(config)
     except ValueError as error:
         raise CmlibError(
             f"event {item!r}: write NAME=CODE or NAME=TYPE:CODE, as in near_cache=0x443"
@@ -175,7 +175,7 @@ def _encoding_of_code(name, config, item):
     return events.encode(f"r{number:x}/name={name}/", pd.DataFrame())
 
 
-def _numbers(config):
+def _split_config(config):
     """Split ``TYPE:CODE`` or ``CODE`` (type 4, raw) into perf_event_open's type and code (two int).
 
     Raises a ValueError if they are not numbers.

@@ -39,22 +39,22 @@ def describe(root="/"):
         metric_group, where perf lists metrics of the account's level 1.
     """
     root = Path(root)
-    listed = _read(root / "proc/cpuinfo") or ""
+    listed = _read_text(root / "proc/cpuinfo") or ""
     pairs = (line.partition(":") for line in listed.split("\n\n")[0].splitlines())
     cpu = {key.strip(): value.strip() for key, _, value in pairs}
-    family, model = _integer(cpu.get("cpu family")), _integer(cpu.get("model"))
+    family, model = _to_int(cpu.get("cpu family")), _to_int(cpu.get("model"))
     vendor = cpu.get("vendor_id")
-    release = _read(root / "proc/sys/kernel/osrelease")
+    release = _read_text(root / "proc/sys/kernel/osrelease")
     devices = root / "sys/bus/event_source/devices"
-    rotations = (_integer(_read(devices / pmu / "perf_event_mux_interval_ms")) for pmu in core_pmus(root))
+    rotations = (_to_int(_read_text(devices / pmu / "perf_event_mux_interval_ms")) for pmu in core_pmus(root))
     described = {
         "vendor": vendor,
         "model_name": cpu.get("model name"),
         "family": family,
         "model": model,
-        "microarchitecture": _microarchitecture(vendor, family, model),
+        "microarchitecture": _name_microarchitecture(vendor, family, model),
         "processors": len(re.findall(r"^processor\s*:", listed, re.M)) or None,
-        "virtual": _hypervisor(root, cpu),
+        "virtual": _name_hypervisor(root, cpu),
         "kernel": f"Linux {release}" if release else None,
         "perf": perf_version()[0],
         "mux_interval_ms": next((interval for interval in rotations if interval is not None), None),
@@ -69,7 +69,7 @@ def load_1min(root="/"):
 
     `root` is the folder that contains proc.
     """
-    load = _read(Path(root) / "proc/loadavg")
+    load = _read_text(Path(root) / "proc/loadavg")
     return float(load.split()[0]) if load else None
 
 
@@ -77,11 +77,11 @@ def perf_version():
     """Return the version of the installed perf and ""; or None and the reason (str) why there is none."""
     if shutil.which("perf") is None:
         return None, "no perf on the PATH"
-    done = subprocess.run(["perf", "version"], capture_output=True, text=True)
-    if match := re.search(r"perf version (\S+)", done.stdout):
+    result = subprocess.run(["perf", "version"], capture_output=True, text=True)
+    if match := re.search(r"perf version (\S+)", result.stdout):
         return match[1], ""
-    complaint = (done.stderr or done.stdout).strip()
-    return None, complaint or f"perf version ended with exit code {done.returncode}"
+    complaint = (result.stderr or result.stdout).strip()
+    return None, complaint or f"perf version ended with exit code {result.returncode}"
 
 
 def perf_list():
@@ -89,9 +89,9 @@ def perf_list():
     if shutil.which("perf") is None:
         return ""
     for form in ("--json", "--details"):
-        done = subprocess.run(["perf", "list", form], capture_output=True, text=True)
-        if done.returncode == 0:
-            return done.stdout
+        result = subprocess.run(["perf", "list", form], capture_output=True, text=True)
+        if result.returncode == 0:
+            return result.stdout
     return ""
 
 
@@ -113,12 +113,12 @@ def core_pmus(root="/"):
     `root` is the folder that contains sys; the list is empty if there is none.
     """
     devices = Path(root) / "sys/bus/event_source/devices"
-    named = ("cpu", "cpu_core", "cpu_atom")
+    names = ("cpu", "cpu_core", "cpu_atom")
     return sorted(
         device.parent.name
         for device in devices.glob("*/type")
-        if device.parent.name in named
-        or _integer(_read(device)) == _RAW_PMU
+        if device.parent.name in names
+        or _to_int(_read_text(device)) == _RAW_PMU
         or (device.parent / "cpus").exists()  # on Arm, whose PMUs have no fixed type
     )
 
@@ -131,12 +131,12 @@ def raw_config(code, umask, root="/"):
     folders = [Path(root) / "sys/bus/event_source/devices" / name / "format" for name in core_pmus(root)]
     parts = {"event": (code, "config:0-7,32-35"), "umask": (umask, "config:8-15")}
     return sum(
-        _placed(value, next(filter(None, (_read(folder / term) for folder in folders)), usual))
+        _place_bits(value, next(filter(None, (_read_text(folder / term) for folder in folders)), usual))
         for term, (value, usual) in parts.items()
     )
 
 
-def _placed(value, layout):
+def _place_bits(value, layout):
     """Place a value's bits at the positions that a format such as ``config:0-7,32-35`` names, the lowest first."""
     config = 0
     for low, high in re.findall(r"(\d+)(?:-(\d+))?", layout.partition(":")[2]):
@@ -154,7 +154,7 @@ def tracepoint_id(name, root="/"):
     `name` is such as ``sched:sched_wakeup``; `root` is the folder that contains sys.
     """
     folders = [Path(root) / "sys/kernel" / place / "events" for place in ("tracing", "debug/tracing")]
-    known = (_integer(_read(folder.joinpath(*name.split(":")) / "id")) for folder in folders)
+    known = (_to_int(_read_text(folder.joinpath(*name.split(":")) / "id")) for folder in folders)
     return next((number for number in known if number is not None), None)
 
 
@@ -163,7 +163,7 @@ def paranoid_level(root="/"):
 
     `root` is the folder that contains proc.
     """
-    return _integer(_read(Path(root) / "proc/sys/kernel/perf_event_paranoid"))
+    return _to_int(_read_text(Path(root) / "proc/sys/kernel/perf_event_paranoid"))
 
 
 def is_privileged(root="/"):
@@ -171,7 +171,7 @@ def is_privileged(root="/"):
 
     `root` is the folder that contains proc.
     """
-    status = _read(Path(root) / "proc/self/status") or ""
+    status = _read_text(Path(root) / "proc/self/status") or ""
     match = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.M)
     effective = int(match[1], 16) if match else 0
     return bool(effective >> _CAP_PERFMON & 1 or effective >> _CAP_SYS_ADMIN & 1)
@@ -179,7 +179,7 @@ def is_privileged(root="/"):
 
 def has_watchdog(root="/"):
     """Return True if the NMI watchdog is on, which takes one counter; `root` is the folder that contains proc."""
-    return _read(Path(root) / "proc/sys/kernel/nmi_watchdog") == "1"
+    return _read_text(Path(root) / "proc/sys/kernel/nmi_watchdog") == "1"
 
 
 def counting_processes(root="/"):
@@ -189,7 +189,7 @@ def counting_processes(root="/"):
     """
     processes = []
     for folder in sorted((Path(root) / "proc").glob("[0-9]*"), key=lambda path: int(path.name)):
-        name = _read(folder / "comm")
+        name = _read_text(folder / "comm")
         if int(folder.name) != os.getpid() and (_holds_perf_events(folder / "fd") or name == "perf"):
             processes.append(f"{name} ({folder.name})")
     return processes
@@ -205,7 +205,7 @@ def _holds_perf_events(folder):
     return False
 
 
-def _microarchitecture(vendor, family, model):
+def _name_microarchitecture(vendor, family, model):
     """Return AMD's name, such as zen5, or else ``VENDOR-FAMILY-MODEL``; None if a number is missing."""
     if None in (vendor, family, model):
         return None
@@ -214,29 +214,29 @@ def _microarchitecture(vendor, family, model):
     return f"{vendor}-{family}-{model:X}"
 
 
-def _hypervisor(root, cpu):
+def _name_hypervisor(root, cpu):
     """Return the name of the hypervisor; None on bare hardware, "unknown" if it has no name."""
     flags = cpu.get("flags")
     if flags is not None and "hypervisor" not in flags.split():
         return None
-    clocks = _read(root / "sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
+    clocks = _read_text(root / "sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
     dmi = root / "sys/class/dmi/id"
     sources = (dmi / "sys_vendor", dmi / "product_name", root / "proc/device-tree/compatible")
-    hints = " ".join([*(_read(file) or "" for file in sources), clocks]).lower()
+    hints = " ".join([*(_read_text(file) or "" for file in sources), clocks]).lower()
     if flags is None and ".metal" in hints:
         return None
     unknown = None if flags is None else "unknown"
     return next((name for hint, name in _NAMES["hypervisors"].items() if hint in hints), unknown)
 
 
-def _read(file):
+def _read_text(file):
     """Read a file's text, without surrounding blanks; return None if it can't be read."""
     with contextlib.suppress(OSError):
         return file.read_text(encoding="utf-8", errors="replace").strip()
     return None
 
 
-def _integer(text):
+def _to_int(text):
     """Convert text to an int; return None if it is None or not a whole number."""
     return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None
 

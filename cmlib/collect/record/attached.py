@@ -60,7 +60,7 @@ def processes(pids):
     """
     counted = []
     for pid in dict.fromkeys(pids):
-        if not _runs(pid):
+        if not _is_running(pid):
             raise RecordError(
                 f"there is no process {pid}: `pgrep -a NAME` lists the numbers of running processes. Nothing was "
                 "recorded."
@@ -96,7 +96,7 @@ def system():
     return AttachTarget(("-a",), "whole system (running)", {"system": True})
 
 
-def _runs(pid):
+def _is_running(pid):
     """Return True if a process (number) exists and is not a zombie."""
     try:
         return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
@@ -122,7 +122,7 @@ def _attend(command, output, running, lock):
 
 def _has_ended(running):
     """Return True if processes are counted, and all of them have ended."""
-    return running.pids and not any(map(_runs, running.pids))
+    return running.pids and not any(map(_is_running, running.pids))
 
 
 def record_attached(
@@ -190,12 +190,12 @@ def record_attached(
         errors_as(RecordError, recordings),
         machine.counters_lock(command_line("cmlib", "record", name), wait=wait) as lock,
     ):
-        plan, meta = _planned(name, running, request, programs.existing_runs(recordings / name))
+        plan, meta = _plan_run(name, running, request, programs.existing_runs(recordings / name))
         with program_folder(recordings / name) as target:
             return _record(target, plan, meta | {"note": note}, running, seconds, lock, notify)
 
 
-def _planned(name, running, request, existing):
+def _plan_run(name, running, request, existing):
     """Return the Plan and the metadata of the run; raise a RecordError if `existing` runs can't be compared with it."""
     table = machine.known_events(about := machine.describe())
     request, counters = fit_to_counters(request, existing)
@@ -206,63 +206,63 @@ def _planned(name, running, request, existing):
     plan = with_second_reading(replace(plan, mode=mode, set=request.set_name or ""), **available)
     origin = {"program": name, "command": running.command, "counters": dict(counters), "machine": about}
     meta = session.planned_metadata(plan, 0, codes, origin) | {"attached": running.about}
-    programs.check_comparable(existing.values(), _placed(meta, existing))
+    programs.check_comparable(existing.values(), _add_place(meta, existing))
     return plan, meta
 
 
 def _record(target, plan, meta, running, seconds, lock, notify):
     """Count for so many seconds, and store the run; its metadata file."""
     meta = session.beginning(meta)
-    kept = "Ctrl-C ends it earlier, and keeps what was counted"
-    notify(f"counting {_named(running)} for {seconds:g} s; {kept}")
+    hint = "Ctrl-C ends it earlier, and keeps what was counted"
+    notify(f"counting {_name_target(running)} for {seconds:g} s; {hint}")
     times = ("--interval-count", str(max(1, round(1000 * seconds / plan.interval_ms))))
     with working_folder(target / "attached") as folder:
         output = folder / "perf.csv"
         command = stat_command(plan, meta["encodings"], str(output), options=(*times, *running.options))
         for _ in range(_ATTEMPTS):
             session.check_room(folder)
-            done = _attend(command, output, running, lock)
-            if done.ended != "perf" or not _read(done).empty:
+            outcome = _attend(command, output, running, lock)
+            if outcome.ended != "perf" or not _read_output(outcome).empty:
                 break
             output.unlink(missing_ok=True)
         session.check_room(folder)
-    frame = _checked(done, plan, running)
+    frame = _check_counts(outcome, plan, running)
     multiplexed = plan.mode == "mlpx" or frame.loc[frame["value"].notna(), "running"].min() < 1
-    finished = meta | session.outcome_metadata(frame, done) | {"mode": "mlpx" if multiplexed else "ocoe"}
-    finished["attached"] = running.about | {"seconds": seconds, "ended": done.ended}
+    finished = meta | session.outcome_metadata(frame, outcome) | {"mode": "mlpx" if multiplexed else "ocoe"}
+    finished["attached"] = running.about | {"seconds": seconds, "ended": outcome.ended}
     with locked(target.parent):
-        made = programs.add_run(target, _placed(finished, programs.existing_runs(target)), done.raw)
-    if done.ended != "time":
-        end = f"{_ends(running)[done.ended]} after {finished['duration_s']:.1f} s"
+        file = programs.add_run(target, _add_place(finished, programs.existing_runs(target)), outcome.raw)
+    if outcome.ended != "time":
+        end = f"{_describe_ends(running)[outcome.ended]} after {finished['duration_s']:.1f} s"
         notify(f"{end}: what was counted until then is kept")
-    return made
+    return file
 
 
-def _ends(running):
+def _describe_ends(running):
     """Describe in a phrase each way in which a recording can end early."""
-    return {"stopped": "stopped", "process": f"{_named(running)} ended", "perf": "perf ended by itself"}
+    return {"stopped": "stopped", "process": f"{_name_target(running)} ended", "perf": "perf ended by itself"}
 
 
-def _checked(done, plan, running):
+def _check_counts(done, plan, running):
     """Return the counts (DataFrame) that perf wrote; raise a RecordError if perf refused, or nothing was counted."""
-    frame = _read(done)
+    frame = _read_output(done)
     counted = ", ".join([*plan.pinned, *plan.events])
     if frame.empty and done.ended == "perf":
         refusal = "\n".join(done.perf_stderr.partition(" Usage:")[0].strip().splitlines()[:_LINES_SHOWN])
         nothing = f"(nothing; exit code {done.perf_code})"
         raise RecordError(
-            f"perf could not count {counted} of {_named(running)}:\n{refusal or nothing}\n`cmlib doctor` lists "
+            f"perf could not count {counted} of {_name_target(running)}:\n{refusal or nothing}\n`cmlib doctor` lists "
             "what can be counted here. Processes of another user, a cgroup or the whole system require root, "
             "or perf with CAP_PERFMON and CAP_SYS_PTRACE."
         )
     if frame.empty or frame["time_s"].max() < plan.interval_ms / 1000:
-        why = _ends(running).get(done.ended, "it ended")
+        why = _describe_ends(running).get(done.ended, "it ended")
         raise RecordError(f"{why} before the first interval of {plan.interval_ms} ms; nothing was recorded.")
     session.validate_run(frame, replace(plan, mode="mlpx"))
     if not _ran(done):
         raise RecordError(
-            f"{_named(running)} did nothing in {frame['time_s'].max():.1f} s: no event was counted in any interval. "
-            "Record it while it works."
+            f"{_name_target(running)} did nothing in {frame['time_s'].max():.1f} s: no event was counted in any "
+            "interval. Record it while it works."
         )
     return frame
 
@@ -273,12 +273,12 @@ def _ran(done):
     return any((program.counts["on_counter_s"] > 0).any() for program in readings.programs)
 
 
-def _read(done):
+def _read_output(done):
     """Read perf's output as a DataFrame, a row per interval and event."""
     return perf.parse_stat(done.raw.decode(errors="replace"))
 
 
-def _placed(meta, existing):
+def _add_place(meta, existing):
     """Add set, pass, part and name to the metadata of a run, as the next one in its set.
 
     The set's name may be missing.
@@ -289,7 +289,7 @@ def _placed(meta, existing):
     return meta | place
 
 
-def _named(running):
+def _name_target(running):
     """Name what is counted, with the numbers of its processes, for messages."""
     numbers = f" (process {', '.join(map(str, running.pids))})" if running.pids else ""
     return running.command.removesuffix(" (running)") + numbers

@@ -177,23 +177,23 @@ def check_outcome(outcome, plan, command):
     `outcome` is a PerfOutcome (what perf and the program wrote), `plan` the Plan (events of one run) that was
     counted, `command` the program's, as text.
     """
-    said = last_lines(outcome.perf_stderr)
+    perf_message = last_lines(outcome.perf_stderr)
     if outcome.exit_code is None:
         events = ", ".join([*plan.pinned, *plan.events])
-        said = said or f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
+        perf_message = perf_message or f"perf wrote nothing, and ended with exit code {outcome.perf_code}"
         raise RecordError(
-            f"perf could not count {events} under `{command}`:\n{said}\n`cmlib doctor` lists what can be "
+            f"perf could not count {events} under `{command}`:\n{perf_message}\n`cmlib doctor` lists what can be "
             "counted here."
         )
     if outcome.exit_code:
-        ended = failure(command, outcome.exit_code, outcome.program_stderr)
+        failure_text = failure(command, outcome.exit_code, outcome.program_stderr)
         raise RecordError(
-            f"{ended}\nA run is recorded only if its program succeeds; if this code means success, say so: sh "
+            f"{failure_text}\nA run is recorded only if its program succeeds; if this code means success, say so: sh "
             "-c 'COMMAND || true'."
         )
     if outcome.perf_code:
         raise RecordError(
-            f"perf failed with exit code {outcome.perf_code} after `{command}` had ended:\n{said}"
+            f"perf failed with exit code {outcome.perf_code} after `{command}` had ended:\n{perf_message}"
         )
 
 
@@ -270,7 +270,7 @@ def run_timed(argv, *, environment, timeout=None):
     no limit).
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
-        began, before = time.monotonic(), _processor_s()
+        began, before = time.monotonic(), _read_cpu_times()
         bare = {key: value for key, value in os.environ.items() if not key.startswith("CMLIB_")}
         streams = {"stdout": subprocess.DEVNULL, "stderr": errors}
         with run_supervised(argv, inherited=bare, environment=environment, **streams) as process:
@@ -278,14 +278,14 @@ def run_timed(argv, *, environment, timeout=None):
                 process.wait(timeout)
             except subprocess.TimeoutExpired as error:
                 raise TooLongError(argv, timeout) from error
-        times = time.monotonic() - began, _processor_s() - before
+        times = time.monotonic() - began, _read_cpu_times() - before
         errors.seek(0)
         if process.returncode:
             raise CmlibError(failure(shlex.join(argv), process.returncode, errors.read()))
     return times
 
 
-def _processor_s():
+def _read_cpu_times():
     """Return the user and system time [s] of all children that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
@@ -309,9 +309,9 @@ def stat_command(plan, encodings, output, *, options=(), command=()):
     It runs `command`; without one it counts what `options` name until it is stopped. `encodings` maps events to
     what perf is given for them. Raises a ValueError if the plan has no events.
     """
-    pinned = [_encoded(event, plan.modifier, encodings, pinned=True) for event in plan.pinned]
+    pinned = [_encode(event, plan.modifier, encodings, pinned=True) for event in plan.pinned]
     groups = [
-        "{" + ",".join(_encoded(event, plan.modifier, encodings) for event in group) + "}"
+        "{" + ",".join(_encode(event, plan.modifier, encodings) for event in group) + "}"
         for group in plan.groups
     ]
     if not pinned and not groups:
@@ -321,7 +321,7 @@ def stat_command(plan, encodings, output, *, options=(), command=()):
     return [*counting, "--", *command] if command else counting
 
 
-def _encoded(event, modifier, encodings, *, pinned=False):
+def _encode(event, modifier, encodings, *, pinned=False):
     """Return what perf is given for an event; a pinned one gets the modifier D, so that it is never multiplexed."""
     encoding = encodings.get(event, f"{event}:{modifier}" if modifier else event)
     if not pinned:

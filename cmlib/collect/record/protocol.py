@@ -282,9 +282,9 @@ def fit_to_counters(request, existing, counters=None):
     """
     if not any(map(events.needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return request, _NO_COUNTERS
-    known = [meta["counters"] for meta in existing.values() if meta["counters"]["good"]]
-    if known or counters:
-        return request, known[0] if known else counters
+    recorded_counters = [meta["counters"] for meta in existing.values() if meta["counters"]["good"]]
+    if recorded_counters or counters:
+        return request, recorded_counters[0] if recorded_counters else counters
     census = machine.census()
     if census.offered:
         return request, census.counters

@@ -66,23 +66,25 @@ def validate_run(frame, plan):
     if refused and plan.set != PROBE:
         raise RecordError(f"this machine can't count {', '.join(refused)}; see `cmlib doctor`.")
     counts, running = perf.series(frame)
-    wanted = [*plan.pinned, *plan.events]
-    if len(frame) != len(counts) * len(wanted) or not counts.columns.isin(wanted).all():
+    planned_events = [*plan.pinned, *plan.events]
+    if len(frame) != len(counts) * len(planned_events) or not counts.columns.isin(planned_events).all():
         raise RecordError(
-            f"perf wrote {len(frame)} rows for {len(counts)} intervals of {len(wanted)} events: is the disk "
+            f"perf wrote {len(frame)} rows for {len(counts)} intervals of {len(planned_events)} events: is the disk "
             "full?"
         )
-    return _left_the_counters(counts[wanted], running[wanted]) if plan.mode == "ocoe" else ""
+    return (
+        _explain_multiplexing(counts[planned_events], running[planned_events]) if plan.mode == "ocoe" else ""
+    )
 
 
-def _left_the_counters(counts, running):
+def _explain_multiplexing(counts, running):
     """Explain why a run did not have one counter per event: an event was not counted all the time; "" if all were."""
-    counted = counts.notna()
-    lowest = running.where(counted).min()
+    is_counted = counts.notna()
+    lowest = running.where(is_counted).min()
     if lowest.min() < 1:
         return f"{lowest.idxmin()} was on its counter only {100 * lowest.min():.0f} % of an interval"
     reference = counts.iloc[:, 0].fillna(0.0).to_numpy()
-    unseen = reference[~counted.all(axis=1).to_numpy()].sum() / max(reference.sum(), np.finfo(float).tiny)
+    unseen = reference[~is_counted.all(axis=1).to_numpy()].sum() / max(reference.sum(), np.finfo(float).tiny)
     if unseen > _MOST_UNSEEN:
         return f"some events were not counted in intervals with {100 * unseen:.0f} % of {counts.columns[0]}"
     return ""

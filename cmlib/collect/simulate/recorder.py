@@ -67,11 +67,11 @@ def estimate(command, n_simulations, notify=say, *, limit_s=_LONGEST_S):
                 f"{error}. Give it less work; or, to simulate it all the same, set the length of an "
                 "interval: --every-blocks 100000000 is about ten seconds of simulation."
             ) from error
-    each = _TIMES_AS_LONG * seconds
+    seconds_each = _TIMES_AS_LONG * seconds
     blocks = round(_BLOCKS_RATIO * executed)
     notify(
-        f"A simulated run takes about {each:.0f} s, ten times what it took under Valgrind without a simulation; "
-        f"{n_simulations} are made."
+        f"A simulated run takes about {seconds_each:.0f} s, ten times what it took under Valgrind without a "
+        f"simulation; {n_simulations} are made."
     )
     return max(_FEWEST_BLOCKS, round(blocks / _INTERVALS)), blocks
 
@@ -135,8 +135,8 @@ def record_simulated(
     find_program(command)
     with errors_as(RecordError, recordings), program_folder(recordings / name) as target:
         existing = existing_runs(target)
-        of_set = [meta for meta in existing.values() if meta["set"] == set_name]
-        options = _choose_options(caches or {}, levels, function, of_set)
+        set_runs = [meta for meta in existing.values() if meta["set"] == set_name]
+        options = _choose_options(caches or {}, levels, function, set_runs)
         about = _describe_simulation(name, command, version, note)
         check_comparable(existing.values(), _plan_metadata(set_name, 0, options, about))
         runs = {number: run_name(set_name, number, 0) for number in range(passes or 3 - len(options))}
@@ -144,8 +144,8 @@ def record_simulated(
         if not missing:
             return []
         blocks = None
-        if of_set:
-            every_blocks = of_set[0]["simulator"]["every_blocks"]
+        if set_runs:
+            every_blocks = set_runs[0]["simulator"]["every_blocks"]
         if not every_blocks:
             every_blocks, blocks = estimate(command, len(missing) * len(options), notify)
         files = []
@@ -163,12 +163,12 @@ def record_simulated(
         return files
 
 
-def _choose_options(caches, levels, function, of_set):
+def _choose_options(caches, levels, function, set_runs):
     """Choose Valgrind's options for each simulation of a run: one list, or with three levels of caches two.
 
     Runs that are added to a set (`of_set`: metadata of its runs) are simulated as its first run was.
     """
-    first = of_set[0]["simulator"] if of_set else None
+    first = set_runs[0]["simulator"] if set_runs else None
     prefetch = first is None or valgrind.PREFETCHING in first["options"]
     options = [valgrind.cache_options(caches, prefetch=prefetch)]
     if levels == 3 and (first is None or first.get("second_level")):
@@ -224,9 +224,9 @@ def _select_comparable(outcomes):
     not_kept = "Misses of the second-level cache are not kept"
     if second_level is None:
         return outcomes[:1], f"{not_kept}: Valgrind took the same last level twice."
-    apart = difference(last_level, as_events(second_level.totals))
-    differ = f"simulations differ by {100 * apart:.2g} % in instructions"
-    if apart > REPEATS:
+    relative_difference = difference(last_level, as_events(second_level.totals))
+    differ = f"simulations differ by {100 * relative_difference:.2g} % in instructions"
+    if relative_difference > REPEATS:
         return outcomes[:1], f"{not_kept}: the {differ}. {_WHY}"
     return outcomes, f"The {differ}, loads, stores and branches."
 
@@ -264,7 +264,7 @@ def _report_repeats(target, set_name, notify):
     """Report how far the runs of a set differ in instructions."""
     runs = [run for run, meta in existing_runs(target).items() if meta["set"] == set_name]
     totals = [read_parts(read_raw(target, run).decode(errors="replace")).totals["Ir"].sum() for run in runs]
-    apart = (max(totals) - min(totals)) / min(totals)
+    relative_difference = (max(totals) - min(totals)) / min(totals)
     if len(runs) > 1:
-        why = f" {_WHY}" if apart > REPEATS else ""
-        notify(f"The {len(runs)} runs differ by {100 * apart:.2g} % in instructions.{why}")
+        why = f" {_WHY}" if relative_difference > REPEATS else ""
+        notify(f"The {len(runs)} runs differ by {100 * relative_difference:.2g} % in instructions.{why}")

@@ -65,7 +65,7 @@ def cache_options(caches, *, prefetch=False, root="/"):
     machine's (from /sys below `root`), as far as Valgrind can simulate them. With `prefetch` a prefetcher of
     streams is simulated, too. Raises a CmlibError for a shape that can't be simulated.
     """
-    return _options(_chosen(caches, root), _LAST, prefetch)
+    return _write_options(_choose_caches(caches, root), _LAST, prefetch)
 
 
 def second_level_options(caches, *, prefetch=False, root="/"):
@@ -75,11 +75,11 @@ def second_level_options(caches, *, prefetch=False, root="/"):
     /sys below `root`). With `prefetch` a prefetcher of streams is simulated, too. The list is empty if there is no
     second-level cache smaller than LL. Raises a CmlibError for a shape that can't be simulated.
     """
-    chosen = _chosen(caches, root)
+    chosen = _choose_caches(caches, root)
     # Without an option Valgrind rounds the machine's last level to one that it can simulate: its true size is compared.
     sizes = {name: shape[0] for name, shape in (machine_caches(root) | chosen).items()}
     between = _SECOND in chosen and chosen[_SECOND][0] < sizes.get(_LAST, 0)
-    return _options(chosen, _SECOND, prefetch) if between else []
+    return _write_options(chosen, _SECOND, prefetch) if between else []
 
 
 def machine_caches(root="/"):
@@ -91,7 +91,7 @@ def machine_caches(root="/"):
     for place in sorted(Path(root, "sys/devices/system/cpu/cpu0/cache").glob("index*")):
         try:
             level, kind, size, ways, line = ((place / name).read_text().strip() for name in _IN_SYS)
-            shape = _bytes(size), int(ways), int(line)
+            shape = _to_bytes(size), int(ways), int(line)
         except (OSError, ValueError):
             continue
         if name := _NAMES.get((int(level), kind)):
@@ -101,7 +101,7 @@ def machine_caches(root="/"):
     return shapes
 
 
-def _chosen(caches, root):
+def _choose_caches(caches, root):
     """Choose the shape (size, ways, line) of each cache (dict).
 
     A cache has the shape that the user wrote, or else that of this machine's cache if it can be simulated.
@@ -110,7 +110,7 @@ def _chosen(caches, root):
     return here | {name: _parse(name, text) for name, text in caches.items() if text}
 
 
-def _options(chosen, last, prefetch):
+def _write_options(chosen, last, prefetch):
     """Write Valgrind's options for I1, D1, and for the cache `last` in place of its last level."""
     shapes = {name: chosen[name] for name in _FIRST if name in chosen}
     if last in chosen:
@@ -131,7 +131,7 @@ def _parse(name, text):
     """Parse ``SIZE,WAYS,LINE`` into three int; raise a CmlibError if they can't be simulated."""
     parts = text.split(",")
     try:
-        size = _bytes(parts[0])
+        size = _to_bytes(parts[0])
         ways, line = map(int, parts[1:])
     except ValueError:
         size = ways = line = 0
@@ -143,7 +143,7 @@ def _parse(name, text):
     return size, ways, line
 
 
-def _bytes(text):
+def _to_bytes(text):
     """Convert a size such as ``32K`` to bytes (int); raise a ValueError if it is not a size."""
     match = re.fullmatch(r"([0-9]+)([KM]?)", text.strip())
     if match is None:
@@ -189,13 +189,13 @@ def simulate(
     """
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
     verbose = ["-v"] if PREFETCHING in options else []  # its log then tells the number of lines prefetched
-    options = [*_CALLGRIND, *verbose, *intervals, *options, f"--callgrind-out-file={_escaped(folder)}/%p.out"]
+    options = [*_CALLGRIND, *verbose, *intervals, *options, f"--callgrind-out-file={_escape(folder)}/%p.out"]
     meanwhile = (lambda: progress(blocks_so_far(folder))) if progress else None
     options += [f"--separate-callers2={_PYTHON_LOOP}"] if python else []
     env = dict(env) | ({"PYTHONPERFSUPPORT": "1"} if python else {})
     log, seconds = _run(command, folder, options, meanwhile=meanwhile, env=env, limit_s=limit_s)
     files = sorted(folder.glob("*.out"), key=lambda file: int(file.stem))
-    raw = b"".join(_named(file) if python else file.read_bytes() for file in files)
+    raw = b"".join(_name_python_functions(file) if python else file.read_bytes() for file in files)
     if not raw:
         raise RecordError(f"Valgrind wrote no counts of `{shlex.join(command)}`. It said:\n{last_lines(log)}")
     return Simulation(raw, seconds, sum(map(int, _PREFETCHED.findall(log))))
@@ -212,7 +212,7 @@ def count_blocks(command, folder, *, limit_s):
     return sum(int(n.replace(",", "")) for n in checks), seconds
 
 
-def _named(file):
+def _name_python_functions(file):
     """Return Callgrind's file of a process (bytes), with Python's functions in place of the interpreter's.
 
     This takes Python 3.12 or later.
@@ -231,7 +231,7 @@ def _run(command, folder, options, *, meanwhile=None, env=(), limit_s=None):
     check_valgrind()
     resolved = find_program(command)
     environment = {name: os.environ.get(name, value) for name, value in _SAME_HASHES.items()} | dict(env)
-    watched = ["valgrind", *options, *_FOR_ALL, f"--log-file={_escaped(folder)}/%p.log", "--", *resolved]
+    watched = ["valgrind", *options, *_FOR_ALL, f"--log-file={_escape(folder)}/%p.log", "--", *resolved]
     errors = folder / "stderr"
     started = time.monotonic()
     with (
@@ -246,7 +246,7 @@ def _run(command, folder, options, *, meanwhile=None, env=(), limit_s=None):
         check_room(folder)
     log = "\n".join(_HEAD.sub("", text_of(file)) for file in sorted(folder.glob("*.log")))
     if code:
-        raise RecordError(_failure(shlex.join(command), code, log, text_of(errors)))
+        raise RecordError(_explain_failure(shlex.join(command), code, log, text_of(errors)))
     return log, seconds
 
 
@@ -263,7 +263,7 @@ def _wait(process, command, meanwhile, limit_s):
                 meanwhile()
 
 
-def _failure(command, code, log, program_stderr):
+def _explain_failure(command, code, log, program_stderr):
     """Explain why a command failed under Valgrind: what Valgrind can't do, or the command's own error."""
     reasons = [line for line in [*program_stderr.splitlines(), *log.splitlines()] if _REFUSED.search(line)]
     if reasons:
@@ -280,17 +280,17 @@ def _failure(command, code, log, program_stderr):
     )
 
 
-def _escaped(path):
+def _escape(path):
     """Write a path as Valgrind's options take it, where % has a meaning."""
     return str(path).replace("%", "%%")
 
 
 def blocks_so_far(folder):
     """Count the basic blocks that Callgrind has executed so far, from all processes' files in `folder` (Path)."""
-    return sum(map(_last_block, folder.glob("*.out")))
+    return sum(map(_find_last_block, folder.glob("*.out")))
 
 
-def _last_block(file):
+def _find_last_block(file):
     """Return the number of the last basic block in a Callgrind file; only its end is read, as it may be long."""
     size, looked = file.stat().st_size, 1 << 16
     while True:
