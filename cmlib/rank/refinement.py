@@ -221,7 +221,10 @@ def refine(
     history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in steps]})
     history["error"] = _compute_errors(path(train), X.iloc[test], y.iloc[test], error)
     history["blocks_error"], nested = _cross_validate(path, X, y, fold, history["n_events"], error)
-    history["holdout_error"] = _compute_errors(steps, *holdout, error) if holdout else np.nan
+    history["holdout_error"] = np.nan
+    if holdout is not None:
+        X_other, y_other = holdout
+        history["holdout_error"] = _compute_errors(steps, X_other, y_other, error)
     baselines = _compute_baselines(X, y, train, test, fold, holdout, error)
     for name in ("mean", "one_event", "blocks_mean", "blocks_one_event"):
         history[f"{name}_baseline"] = baselines[name]
