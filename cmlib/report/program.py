@@ -263,8 +263,8 @@ def describe_row(summary: dict) -> dict:
     dict
         ``name``, ``simulated``, ``ipc`` (float or None), ``shares`` (list of the lower bounds of the four shares
         [% of the slots] in the order of CATEGORIES; None without an account), ``loss`` (str, Markdown: the largest
-        loss, or the headline where none is known) and ``advice`` (list of dict: the first thing to try, or one for
-        each loss of about the same size; ``category``, "" if no loss is named, ``action`` in Markdown, and
+        loss, or the first sentence where none is known) and ``advice`` (list of dict: the first thing to try, or one
+        for each loss of about the same size; ``category``, "" if no loss is named, ``action`` in Markdown, and
         ``at_most``, what it saves at most [% of the cycles] or None).
     """
     account = summary["account"]
@@ -300,7 +300,7 @@ def _describe_loss(summary):
     """Return the largest loss with its bounds, such as ``front end 42–43 %``; else the headline."""
     account = summary["account"]
     if not is_by_slots(summary) or account["how"] == "little lost":
-        return summary["first"]["headline"]
+        return summary["first"]["headline"] or summary["untold_text"]
     rows = {row["name"]: row for row in account["categories"]}
     named = []
     for name in account["limits"]:
