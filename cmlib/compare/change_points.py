@@ -82,11 +82,21 @@ def find_groups(history, *, alpha=0.05, smallest=0.01):
 
 
 def compute_evidence(values):
-    """Compute minus the logarithm of an upper bound on the one-sided p-value of each split: array (n_samples - 1,).
+    """Compute the evidence for a step at each split of a series.
 
-    `values` is an array of shape (n_samples,); split k is between values[k] and values[k + 1]. The logarithm of the
-    rank sum's moment generating function, K(t), is that of Mann and Whitney's U without ties (a product of ratios of
-    sinh); ties only make it smaller. Chernoff's bound is the supremum of t·|U − E U| − K(t).
+    The evidence is minus the logarithm of an upper bound on the one-sided p-value of the rank sum (Chernoff's bound):
+    the supremum of t·|U − E U| − K(t). K(t), the logarithm of the moment generating function, is that of Mann and
+    Whitney's U without ties (a product of ratios of sinh); ties only make it smaller.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_samples,)
+        Values in the order of commits.
+
+    Returns
+    -------
+    ndarray of float, shape (n_samples - 1,)
+        Evidence of the split between values[k] and values[k + 1], for each k.
     """
     n = len(values)
     before = np.arange(1, n)

@@ -202,10 +202,20 @@ def _compare_machines(good, new):
 
 
 def count_needed_runs(n_good, n_functions, alpha):
-    """Compute the smallest number of new runs (int) with which a difference can be significant.
+    """Compute the smallest number of new runs with which a difference can be significant.
 
-    `n_good` is the number of good runs with which they are compared, `n_functions` the number of tested functions, and
-    `alpha` the probability of a false alarm.
+    Parameters
+    ----------
+    n_good : int
+        Number of good runs with which they are compared.
+    n_functions : int
+        Number of tested functions.
+    alpha : float
+        Accepted probability of a false alarm.
+
+    Returns
+    -------
+    int
     """
     return next(n for n in itertools.count(1) if 2 * n_functions / math.comb(n_good + n, n) <= alpha)
 

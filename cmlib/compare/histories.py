@@ -67,9 +67,19 @@ def read_history(file):
 
 
 def check_history(history, path):
-    """Raise CmlibError if a history (DataFrame, one row per commit) has no values, or too many.
+    """Check the size of a history.
 
-    The message begins with `path`.
+    Parameters
+    ----------
+    history : DataFrame, shape (n_commits, n_metrics)
+        One row per commit.
+    path : path
+        File or folder of the history, for the message.
+
+    Raises
+    ------
+    CmlibError
+        If the history has no values, or too many.
     """
     if history.empty:
         raise CmlibError(f"{path}: it has no value of any metric. {HOW}")

@@ -59,10 +59,26 @@ def _describe_group(group, commits):
 
 
 def history_page(title, history, summary, groups):
-    """Return the HTML page (str) of a history: groups of changes, and charts of metrics, those that changed last first.
+    """Return the HTML page of a history: groups of changes, and charts of metrics, those that changed last first.
 
-    `title` is a str; `history` and `groups` are the arguments of :func:`summarize_history`, and `summary` is its
-    result. IndexError if a metric has no finite value.
+    Parameters
+    ----------
+    title : str
+    history : DataFrame
+        One row per commit, oldest first, one column per metric.
+    summary : dict
+        Result of :func:`summarize_history`.
+    groups : list of cmlib.compare.change_points.Group
+        Metrics that change at one commit.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    IndexError
+        If a metric has no finite value.
     """
     steps_by_metric = {metric: [] for metric in history}
     for number, group in enumerate(groups):

@@ -33,10 +33,21 @@ _MOST_LINKS = 6  # seeds that are tried until two programs differ: a small progr
 
 
 def check_layouts(versions, build):
-    """Raise CmlibError unless `versions` are two Versions, and the shell command `build` links differently by seed.
+    """Check that the memory layout of two programs can be changed.
 
-    `build` (str) is run in the folder of each program with up to six seeds. If it is None, only the stack is moved,
-    which needs no check. Programs are restored afterwards.
+    Parameters
+    ----------
+    versions : sequence of Version
+        The two commands.
+    build : str or None
+        Shell command that links a program again. It is run in the folder of each program with up to six seeds, and must
+        link differently; the programs are restored afterwards. None if only the stack is moved, which needs no check.
+
+    Raises
+    ------
+    CmlibError
+        If there are not two commands, no linker can change the order of functions, or `build` fails or links the same
+        program with each seed.
     """
     if len(versions) != 2:
         raise CmlibError("--layouts is for two commands, which it runs: a recording has one layout")
@@ -131,10 +142,20 @@ def _time_layout(versions, padding, rng, progress):
 
 
 def put_back(version, notify=say):
-    """Restore the program of a Version's command if a comparison was killed while it timed layouts.
+    """Restore a program if a comparison was killed while it timed layouts.
 
-    `notify` is called with a sentence (str). CmlibError if the program is neither the one from before the comparison
-    nor one that the comparison linked, for example after a build by the user.
+    Parameters
+    ----------
+    version : Version
+        Command that executes the program.
+    notify : callable
+        Called with a sentence (str) on the progress.
+
+    Raises
+    ------
+    CmlibError
+        If the program is neither the one from before the comparison nor one that the comparison linked, for example
+        after a build by the user.
     """
     try:
         program = _find_program(version)

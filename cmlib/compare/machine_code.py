@@ -60,11 +60,26 @@ class Code:
 
 
 def read_code(path):
-    """Read the functions and data of an executable or library of x86-64: a Code.
+    """Read the functions and data of an executable or library of x86-64.
 
-    `path` is the path of an ELF file. MachineCodeError if it is not an ELF file, is not of x86-64, or has no symbols;
-    ArchiveError if it can't be read or is larger than 512 MiB; CmlibError if the packages of the extra ``compare`` are
-    not installed.
+    Parameters
+    ----------
+    path : path
+        An ELF file.
+
+    Returns
+    -------
+    Code
+        Digests of functions and data.
+
+    Raises
+    ------
+    MachineCodeError
+        If it is not an ELF file, is not of x86-64, or has no symbols.
+    ArchiveError
+        If it can't be read or is larger than 512 MiB.
+    CmlibError
+        If the packages of the extra ``compare`` are not installed.
     """
     check_extra("compare", "Comparing machine code")
     from elftools.common.exceptions import ELFError
@@ -81,10 +96,21 @@ def read_code(path):
 
 
 def find_differences(old, new):
-    """Find the functions that differ between two programs, and the data that differ and are used by no function.
+    """Find the functions and data that differ between two programs.
 
-    `old` and `new` are Codes from :func:`read_code`. A function differs if its instructions do, if only one Code has
-    it, or if it refers to data that differ. Return two sets of names (str).
+    A function differs if its instructions do, if only one program has it, or if it refers to data that differ.
+
+    Parameters
+    ----------
+    old, new : Code
+        Results of :func:`read_code`.
+
+    Returns
+    -------
+    functions : set of str
+        Names of the functions that differ.
+    unused_objects : set of str
+        Names of the data that differ and to which no function refers.
     """
     functions = {
         name

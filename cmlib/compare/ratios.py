@@ -97,19 +97,35 @@ def estimate_unpaired_ratio(old, new, *, confidence=0.95):
 
 
 def compute_smallest_p_value(n_old, n_new, *, paired):
-    """Compute the smallest possible one-sided p-value (float).
+    """Compute the smallest p-value that a comparison of some numbers of runs can have.
 
-    It occurs if every new run is slower than its partner, or without pairs than all old runs. `n_old` and `n_new` are
-    numbers of runs; `paired` is True for :func:`estimate_paired_ratio`, False for :func:`estimate_unpaired_ratio`.
+    Parameters
+    ----------
+    n_old, n_new : int
+        Numbers of runs.
+    paired : bool
+        True for :func:`estimate_paired_ratio`, False for :func:`estimate_unpaired_ratio`.
+
+    Returns
+    -------
+    float
+        One-sided p-value if every new run is slower than the old run of its pair, or without pairs than all old runs.
     """
     return 0.5 ** min(n_old, n_new) if paired else 1 / math.comb(n_old + n_new, n_new)
 
 
 def compute_signed_rank_tail(n_pairs):
-    """Compute the distribution of Wilcoxon's signed-rank sum of `n_pairs` differences if both versions are equal.
+    """Compute the distribution of Wilcoxon's signed-rank sum if both versions are equal.
 
-    Return an array. Its value at index w, from 0 to n_pairs (n_pairs + 1) / 2, is the probability (0-1) that the sum of
-    the positive ranks is at least w.
+    Parameters
+    ----------
+    n_pairs : int
+        Number of pairs of runs.
+
+    Returns
+    -------
+    ndarray of float, shape (n_pairs (n_pairs + 1) / 2 + 1,)
+        Probability (0-1) that the sum of the positive ranks is at least w, for each w from 0.
     """
     probabilities = np.ones(1)
     for rank in range(1, n_pairs + 1):

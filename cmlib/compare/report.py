@@ -18,20 +18,39 @@ _LEAST_SHARE = 0.1  # causes with a smaller share of the first cause's are not w
 
 
 def make_refusal(reason):
-    """Return the result (dict) if nothing could be compared, with the `reason` (str).
+    """Make the result of a comparison that was not possible.
 
-    Keys: schema, verdict ("refused"), anomaly (None), and refused (list with the reason).
+    Parameters
+    ----------
+    reason : str
+        Why it was not possible.
+
+    Returns
+    -------
+    dict
+        ``schema``, ``verdict`` ("refused"), ``anomaly`` (None) and ``refused`` (list with the reason).
     """
     return {"schema": SCHEMA, "verdict": REFUSED, "anomaly": None, "refused": [reason]}
 
 
 def make_report(old, new, verdict, **results):
-    """Return the result (dict) of comparing two versions, measured or simulated.
+    """Make the result of comparing two versions, measured or simulated.
 
-    `old` and `new` have a `name` and `runs` (only their number is used). `verdict` (str) is one of
-    :mod:`cmlib.compare.times` or :mod:`cmlib.compare.simulated_counts`, or "counters differ". `results` are further
-    entries. Keys: schema, verdict, anomaly (True if slower), refused (empty), old and new (dicts of name and runs), and
-    the keys of `results`.
+    Parameters
+    ----------
+    old, new : cmlib.compare.versions.VersionRecording or cmlib.compare.simulated.SimulatedVersion
+        The versions, of which the name and the number of runs are taken.
+    verdict : str
+        One of the verdicts of :mod:`cmlib.compare.times` or :mod:`cmlib.compare.simulated_counts`, or "counters
+        differ".
+    **results
+        Further entries of the result.
+
+    Returns
+    -------
+    dict
+        ``schema``, ``verdict``, ``anomaly`` (True if slower), ``refused`` (empty list), ``old`` and ``new`` (dicts of
+        name and runs), and the entries of `results`.
     """
     return {
         "schema": SCHEMA,
@@ -45,9 +64,18 @@ def make_report(old, new, verdict, **results):
 
 
 def to_rows(frame, *, unbounded=np.inf):
-    """Return the rows of a DataFrame (`frame`) as a list of dicts for JSON.
+    """Convert a table to a list of dicts for JSON.
 
-    NaN, infinite numbers, and numbers with an absolute value of `unbounded` or more, become None.
+    Parameters
+    ----------
+    frame : DataFrame
+    unbounded : float, optional
+        Numbers with this absolute value or more become None. NaN and infinite numbers always do.
+
+    Returns
+    -------
+    list of dict
+        One per row.
     """
 
     def finite(value):
@@ -57,12 +85,32 @@ def to_rows(frame, *, unbounded=np.inf):
 
 
 def write_text(comparison):
-    """Return a comparison (dict that `cmlib compare --json` prints) as text, one finding per line."""
+    """Write a comparison as text, one finding per line.
+
+    Parameters
+    ----------
+    comparison : dict
+        The output of ``cmlib compare --json``.
+
+    Returns
+    -------
+    str
+    """
     return _write(comparison, "compare.txt.j2")
 
 
 def write_markdown(comparison):
-    """Return a comparison (dict that `cmlib compare --json` prints) as Markdown."""
+    """Write a comparison as Markdown.
+
+    Parameters
+    ----------
+    comparison : dict
+        The output of ``cmlib compare --json``.
+
+    Returns
+    -------
+    str
+    """
     return _write(comparison, "compare.md.j2")
 
 

@@ -164,14 +164,26 @@ def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, instruc
 
 
 def blame_changes(tests, old, new, n_runs):
-    """Find the functions that account for changed counts: a DataFrame with one row per event in `tests` and function.
+    """Find the functions that account for changed counts.
 
-    `tests` has rows of :func:`compare_counts`. `old` and `new` have one row per function, one column per event, and a
-    column ``file``. For each event, at most five functions are listed, each with a tenth or more of the change. The
-    result has the same columns as the table of causes by measured counters (`docs/compare-method.md`): ``counter``
-    (the event), ``kind``, ``votes`` (`n_runs`, because simulated runs agree), ``share`` (of the event's change),
-    ``times_usual`` (new count divided by old count in the function), ``function`` and ``location`` (its file). It has
-    no columns if it has no rows.
+    For each event, at most five functions are listed, each with a tenth or more of the change.
+
+    Parameters
+    ----------
+    tests : DataFrame
+        Rows of :func:`compare_counts` on changed events.
+    old, new : DataFrame
+        Counts of each function itself: one row per function, one column per event, and the column ``file``.
+    n_runs : int
+        Number of simulated runs of each version.
+
+    Returns
+    -------
+    DataFrame
+        One row per event and function, with the columns of the table of causes by measured counters
+        (`docs/compare-method.md`): ``counter`` (the event), ``kind``, ``votes`` (`n_runs`, because simulated runs
+        agree), ``share`` (of the event's change), ``times_usual`` (new count divided by old count in the function),
+        ``function`` and ``location`` (its file). No columns if there are no rows.
     """
     rows = [
         {"counter": test.event, "kind": test.kind, "votes": n_runs, **row}
@@ -182,11 +194,22 @@ def blame_changes(tests, old, new, n_runs):
 
 
 def blame(old, new, event):
-    """Find at most five functions with a tenth or more of an event's change, those with the largest share first.
+    """Find the functions that account for the change of one event.
 
-    `old` and `new` are Callgrind's counts in each function itself, without its callees: one row per function, one
-    column per event, and ``file``. Return a DataFrame with one row per function: share (of the change), times_usual
-    (new over old count, infinite for a new function), function, location (its file).
+    Parameters
+    ----------
+    old, new : DataFrame
+        Counts of each function itself, without its callees: one row per function, one column per event, and the column
+        ``file``.
+    event : str
+        Name of the event.
+
+    Returns
+    -------
+    DataFrame
+        At most five functions with a tenth or more of the change, the largest share first: ``share`` (of the change),
+        ``times_usual`` (new count divided by old count, infinite for a new function), ``function`` and ``location``
+        (its file).
     """
     counts = pd.concat({"old": old[event], "new": new[event]}, axis=1).fillna(0.0)
     difference = counts["new"] - counts["old"]
@@ -203,7 +226,14 @@ def blame(old, new, event):
 def spread(runs):
     """Compute the largest difference between runs of one version, as a share of the smallest count.
 
-    `runs` is a DataFrame with one row per run and one column per event, or a Series with one value per run. Return a
-    Series by event, or a float. It is 0 for a single run; the divisor is at least 1.
+    Parameters
+    ----------
+    runs : DataFrame or Series
+        Counts, one row per run, one column per event; or one value per run.
+
+    Returns
+    -------
+    Series or float
+        By event, or one number. It is 0 for a single run; the divisor is at least 1.
     """
     return (runs.max() - runs.min()) / np.maximum(runs.min(), 1)

@@ -98,10 +98,20 @@ def changed_functions(old, new):
 
 
 def mark_named(changed, names):
-    """Mark the changed functions that a comparison names: a list of dicts with a further key ``in_verdict`` (bool).
+    """Mark the changed functions that a comparison found.
 
-    `changed` are rows of :func:`changed_functions` (function, change, location, targets), `names` the functions that a
-    comparison found. The key is True if the function or one of its targets is among these; scopes are ignored.
+    Parameters
+    ----------
+    changed : list of dict
+        Result of :func:`changed_functions`.
+    names : iterable of str
+        Names of the functions that the comparison found.
+
+    Returns
+    -------
+    list of dict
+        The same, with a further key ``in_verdict``: True if the function or one of its targets is among the names.
+        Scopes of names are ignored.
     """
     names_without_scopes = set(map(_last_name, names))
     marked = []
@@ -117,9 +127,24 @@ def _last_name(name):
 
 
 def read_functions(tree):
-    """Read the functions in a folder or file (`tree`, a path): a dict from name to the list of Functions of that name.
+    """Read the functions in a folder or file.
 
-    ValueError if there is no source; CmlibError if the packages of the extra ``compare`` are not installed.
+    Parameters
+    ----------
+    tree : path
+        Folder or file.
+
+    Returns
+    -------
+    dict of str to list of Function
+        The functions of each name.
+
+    Raises
+    ------
+    ValueError
+        If there is no source.
+    CmlibError
+        If the packages of the extra ``compare`` are not installed.
     """
     check_extra("compare", "Reading functions of source files")
     from lizard_languages import get_reader_for
@@ -139,9 +164,18 @@ def read_functions(tree):
 
 
 def parse_functions(source, path):
-    """List the functions (as :class:`Function`) in a source text (str); empty if it can't be parsed.
+    """List the functions in a source text.
 
-    `path` (str) is stored in each; the language is found by its suffix.
+    Parameters
+    ----------
+    source : str
+    path : str
+        Path of the file; its suffix determines the language.
+
+    Returns
+    -------
+    list of Function
+        Empty if the text can't be parsed.
     """
     try:
         if path.endswith(".py"):

@@ -254,20 +254,37 @@ def list_limits(verdict, *, paired=True, code_known=True, libc=False, repeats=Tr
 
 
 def judge_layouts(here, layouts):
-    """Return the verdict (str) over several layouts, which are orders of functions in the binary.
+    """Judge a version by its times in several layouts, which are orders of functions in the binary.
 
-    `here` is the Speed of the one layout that was compared first, `layouts` the Speed of several. The verdict is
-    ``moved`` if only the former shows a change, else that of `layouts`.
+    Parameters
+    ----------
+    here : Speed
+        Comparison in the layout that was compared first.
+    layouts : Speed
+        Comparison over several layouts.
+
+    Returns
+    -------
+    str
+        ``moved`` if only the first layout shows a change, else the verdict over the layouts.
     """
     changed_here = here.verdict in (SLOWER, FASTER)
     return MOVED if changed_here and layouts.verdict == NO_CHANGE else layouts.verdict
 
 
 def measure_layout_range(old, new):
-    """Find the smallest and the largest processor time of either version in any layout, relative to its median.
+    """Measure how much the layout alone changes the processor time of two versions.
 
-    `old` and `new` are DataFrames of times [s], one row per layout; columns are pairs of function and measure. Only the
-    column ("whole program", "processor time") is used. Return a tuple of two floats.
+    Parameters
+    ----------
+    old, new : DataFrame
+        Times [s], one row per layout; columns are pairs of function and measure. Only the column ("whole program",
+        "processor time") is used.
+
+    Returns
+    -------
+    smallest, largest : float
+        Smallest and largest time of either version, divided by the median of the version.
     """
     relative = [times[WHOLE, PROCESSOR] / times[WHOLE, PROCESSOR].median() for times in (old, new)]
     return float(min(map(np.min, relative))), float(max(map(np.max, relative)))

@@ -41,9 +41,17 @@ def list_usual_events(about):
 
 
 def list_events(table):
-    """List the events of one list in autoperf.csv, as Countables (name, config, encoding).
+    """List the events of one list in autoperf.csv.
 
-    `table` is GENERIC, or the name of an event table; empty if there is no list of this name.
+    Parameters
+    ----------
+    table : str
+        ``"generic"``, or the name of an event table.
+
+    Returns
+    -------
+    list of cmlib.collect.machine.event_names.Countable
+        Empty if there is no list of this name.
     """
     return countable(",".join(_list_names(table)), None if table == GENERIC else events.table(table))
 

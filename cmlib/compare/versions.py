@@ -161,12 +161,33 @@ def _check_regions(versions):
 
 
 def is_recording(name):
-    """Return True if `name` (str) is a recording (a .json file), False if it is a command, which may end in one."""
+    """Decide whether a name is a recording or a command.
+
+    Parameters
+    ----------
+    name : str
+        The name of a .json file, or a command, which may end in one.
+
+    Returns
+    -------
+    bool
+        True for a recording.
+    """
     return name.endswith(".json") and (Path(name).is_file() or not re.search(r"\s", name))
 
 
 def check_free(folder):
-    """Raise CmlibError if `folder` holds recordings that :func:`save_pair` would replace."""
+    """Check that :func:`save_pair` replaces no recordings.
+
+    Parameters
+    ----------
+    folder : path
+
+    Raises
+    ------
+    CmlibError
+        If the folder contains recordings.
+    """
     existing = [path.name for form in FORMS for path in sorted(Path(folder).glob(f"{form}.*"))]
     if existing:
         raise CmlibError(
@@ -176,9 +197,14 @@ def check_free(folder):
 
 
 def save_pair(pair, folder):
-    """Write the recordings of a VersionPair's commands into `folder` (path).
+    """Write the recordings of a pair's commands.
 
-    Files are ``old.json``, ``new.json`` and their samples. A version that was read from a recording is not written.
+    Parameters
+    ----------
+    pair : VersionPair
+        A version that was read from a recording is not written.
+    folder : path
+        Folder for ``old.json``, ``new.json`` and their samples.
     """
     for form in FORMS:
         recording = getattr(pair, form)
@@ -285,17 +311,45 @@ class Version:
     timeout: float | None = None
 
     def argv(self, run):
-        """Return the command of run number `run` as a list of str.
+        """Return the words of the command.
 
-        ValueError if it can't be split into words as a shell does.
+        Parameters
+        ----------
+        run : int
+            Number of the run, which replaces ``{run}``.
+
+        Returns
+        -------
+        list of str
+
+        Raises
+        ------
+        ValueError
+            If the command can't be split into words as a shell does.
         """
         return [word.replace("{run}", str(run)) for word in shlex.split(self.command)]
 
 
 def find_version(command, *, timeout=None):
-    """Run a command (str) once without counting, and return a Version with the names of the regions that it passed.
+    """Run a command once without counting, and find the regions that it passes.
 
-    CmlibError if it can't be split into words, has no program, or fails; TooLongError after `timeout` [s].
+    Parameters
+    ----------
+    command : str
+    timeout : float, optional
+        Time limit [s].
+
+    Returns
+    -------
+    Version
+        The command with the names of its regions.
+
+    Raises
+    ------
+    CmlibError
+        If the command can't be split into words, has no program, or fails.
+    TooLongError
+        If the time limit is exceeded.
     """
     try:
         argv = Version(command).argv(0)
@@ -399,10 +453,28 @@ def _count_regions(argv, events, file, timeout):
 
 
 def time_whole(argv, timeout=None):
-    """Run a command (`argv`, list of str) once under ``perf stat``, and return its elapsed and processor time [s].
+    """Time a command by one run under ``perf stat``.
 
-    `timeout` [s] is None for no limit. RecordError if perf is missing, TooLongError after `timeout`, CmlibError if the
-    command fails.
+    Parameters
+    ----------
+    argv : list of str
+        The command.
+    timeout : float, optional
+        Time limit [s].
+
+    Returns
+    -------
+    elapsed_s, processor_s : float
+        Elapsed and processor time [s].
+
+    Raises
+    ------
+    RecordError
+        If perf is missing.
+    TooLongError
+        If the time limit is exceeded.
+    CmlibError
+        If the command fails.
     """
     with scratch_folder() as folder:
         return _count_whole(argv, [], Path(folder) / "regions.csv", timeout)
@@ -442,10 +514,20 @@ def _count_whole(argv, events, file, timeout):
 
 
 def format_heading(run, part, elapsed_s, processor_s):
-    """Return the line (str) above the samples of one execution in a recording.
+    """Write the line above the samples of one execution in a recording.
 
-    `run` and `part` are the numbers of the run and of its execution (each counts other events); `elapsed_s` and
-    `processor_s` are the times of the whole program [s].
+    Parameters
+    ----------
+    run : int
+        Number of the run.
+    part : int
+        Number of the execution in the run; each counts other events.
+    elapsed_s, processor_s : float
+        Times of the whole program [s].
+
+    Returns
+    -------
+    str
     """
     return f"# run={run:03d} part={part} elapsed_s={elapsed_s:.9f} processor_s={processor_s:.9f}\n"
 

@@ -29,12 +29,23 @@ _LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba")
 
 
 def cached(inputs, compute):
-    """Return ``compute()``, a dict of DataFrames, from the cache if it was computed for these inputs before.
+    """Return the result of a computation from the cache, or compute and store it.
 
-    `inputs` is an iterable that must determine the result. Frames and series are hashed by their values, all others by
-    their repr, which must be complete and the same in every process. Pass an array as a Series, because NumPy shortens
-    the repr of long arrays. `compute` takes no argument; the keys of its result become names of files, so that a cached
-    result has them sorted. If nothing can be written, or the disk is full, the result is computed and not stored.
+    If nothing can be written, or the disk is full, the result is computed and not stored.
+
+    Parameters
+    ----------
+    inputs : iterable
+        Everything on which the result depends. Frames and series are hashed by their values, all others by their repr,
+        which must be complete and the same in every process. Pass an array as a Series, because NumPy shortens the repr
+        of long arrays.
+    compute : callable
+        Takes no argument and returns a dict of DataFrames.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        The result of `compute`. From the cache, its keys are sorted, because they are names of files.
     """
     try:
         folder = _folder(compute.__module__)
@@ -79,7 +90,17 @@ def _hash_source(module):
 
 
 def dump_code(file):
-    """Return the syntax tree of a source file (Path) as text, without docstrings, comments and type hints."""
+    """Write the syntax tree of a source file without docstrings, comments and type hints.
+
+    Parameters
+    ----------
+    file : Path
+
+    Returns
+    -------
+    str
+        Equal for two files that differ in nothing else.
+    """
     tree = _parse_without_hints(file)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -109,10 +130,20 @@ def _is_for_hints(statement):
 
 
 def find_sources(file):
-    """Find the source files on which a module depends: a set of Paths, its own and those of its imports from cmlib.
+    """Find the source files on which a module of cmlib depends.
 
-    `file` is the module's Path. Imports are followed through other modules, also imports within functions, and names
-    that a package loads lazily (its ``__init__.pyi``).
+    Imports are followed through other modules of cmlib, also imports within functions, and names that a package loads
+    lazily (its ``__init__.pyi``).
+
+    Parameters
+    ----------
+    file : Path
+        Source file of the module.
+
+    Returns
+    -------
+    set of Path
+        The file itself, and the files of the modules that it imports.
     """
     found, waiting = set(), {file}
     while waiting:

@@ -120,7 +120,17 @@ def _describe_length(runs):
 
 
 def impossible_counts(run: Recording) -> pd.DataFrame:
-    """Mark counts of more than a thousand occurrences per cycle: a DataFrame of bool of the shape of `run.counts`."""
+    """Mark the counts of more than a thousand occurrences per cycle, which are errors of the counter.
+
+    Parameters
+    ----------
+    run : cmlib.io.recording.Recording
+
+    Returns
+    -------
+    DataFrame of bool, shape (n_intervals, n_events)
+        All False if cycles were not counted.
+    """
     if "cycles" not in run.counts:
         return pd.DataFrame(False, run.counts.index, run.counts.columns)
     return run.counts.gt(IMPOSSIBLE_PER_CYCLE * run.counts["cycles"], axis=0)

@@ -15,10 +15,22 @@ _OTHER_TOOL = re.compile(r"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|\s")
 
 
 def command_again(meta, *options):
-    """Return the command line (str) that records a program as in the metadata (`meta`, dict) of one of its runs.
+    """Write the command line that records a program once more in the same way.
 
-    `options` are further words of the command. If the run was attached to processes, a control group or the whole
-    system, the command attaches to the same for as many seconds. "" if a word can't be printed.
+    If the run was attached to processes, a control group or the whole system, the command attaches to the same for the
+    same time.
+
+    Parameters
+    ----------
+    meta : dict
+        Metadata of a run of the program.
+    *options : str
+        Further words of the command.
+
+    Returns
+    -------
+    str
+        "" if a word can't be printed.
     """
     record = ["cmlib", "record", meta["program"]]
     if attached := meta.get("attached"):
@@ -29,13 +41,26 @@ def command_again(meta, *options):
 
 
 def command_to_count(meta, groups, pinned=(), table=None):
-    """Return the command lines (str, joined by ``&&``) that count groups of events without multiplexing.
+    """Write the command lines that count groups of events of a program without multiplexing.
 
-    `meta` is the metadata (dict) of a run of the program, `groups` lists of names of events that fit on the counters
-    together. For an imported program, the commands are ``perf stat`` and ``cmlib import``. They count the events
-    `pinned` (names, such as cycles) with every group, and write the codes of events from the event table named `table`
-    (None: no codes), because perf may not know their names. For other programs, `pinned` and `table` are not used. ""
-    if a name can't be given to perf.
+    For a program that was imported, the commands are ``perf stat`` and ``cmlib import``; for other programs, ``cmlib
+    record``.
+
+    Parameters
+    ----------
+    meta : dict
+        Metadata of a run of the program.
+    groups : list of list of str
+        Names of events that fit on the counters together.
+    pinned : iterable of str
+        Names of events that ``perf stat`` counts with every group, such as cycles.
+    table : str, optional
+        Name of the event table with the codes of the events for ``perf stat``, which may not know their names.
+
+    Returns
+    -------
+    str
+        Joined by ``&&``; "" if perf can't be given a name.
     """
     if not are_plain(itertools.chain(*groups)):
         return ""

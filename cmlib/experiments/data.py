@@ -124,7 +124,20 @@ def _refuse_mixed_sources(names, runs):
 
 
 def find_problem(runs, modes):
-    """Return why a program's runs cannot be used in some modes, as part of a sentence, or "" if they can."""
+    """Find why the runs of a program can't be used.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Runs of one program, from :func:`interval_runs`.
+    modes : sequence of {"ocoe", "mlpx"}
+        Modes in which the program must have been recorded.
+
+    Returns
+    -------
+    str
+        Part of a sentence, such as ``"no run without multiplexing …"``; "" if the runs can be used.
+    """
     if runs["source"].nunique() > 1:
         return "measured and simulated runs in one folder, and the two are never joined"
     if modes and VALGRIND in set(runs["source"]):
@@ -163,10 +176,18 @@ def knows_ipc(events: Collection[str]) -> bool:
 
 
 def how_to_record(name):
-    """Return the commands (str, Markdown code) that record the program `name`.
+    """Write the commands that record a program.
 
-    For a program of a known suite, which cmlib can start by itself, it is ``cmlib record --program``; for others, the
-    commands that record or import any program.
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+
+    Returns
+    -------
+    str
+        Markdown. For a program that comes with cmlib, ``cmlib record --program``; for others, the commands that record
+        or import any program.
     """
     if name in program_tables.suites():
         return command_code("cmlib", "record", "--program", name)
@@ -252,7 +273,19 @@ def timed_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
 
 
 def is_simulated(url, programs):
-    """Return True if programs (list of names in the store at `url`) are simulated: either all of them, or none."""
+    """Return True if programs are simulated.
+
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    programs : iterable of str
+        Names of programs in it, all of them simulated or all of them measured.
+
+    Returns
+    -------
+    bool
+    """
     return VALGRIND in set(interval_runs(url, programs)["source"])
 
 
@@ -322,7 +355,17 @@ def _describe_machine(run):
 
 
 def as_words(text):
-    """Escape a foreign text (str) for Markdown, in one line, so that its markup, formulas and HTML have no effect."""
+    """Escape a text from a file for Markdown, so that markup, formulas and HTML in it have no effect.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+        One line.
+    """
     return re.sub(r"[\\`*_$&<>\[\]]", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 

@@ -114,11 +114,25 @@ class SimulatedProfile:
 
 
 def profile(model, series, *, slice_s=SLICE_S):
-    """Classify the slices of one measured run with a fitted classifier, and join them to phases: a Profile.
+    """Classify the slices of one measured run with a fitted classifier, and join them to phases.
 
-    `model` is a fitted classifier of :mod:`cmlib.fingerprint` (C45Classifier, or an UnknownRejector around it),
-    `series` the run (a Series of :mod:`cmlib.experiments.micro.recordings`, not of pandas), and `slice_s` the length of
-    a slice [s]. ValueError if the run has no slice, or did not count the model's key events.
+    Parameters
+    ----------
+    model : classifier
+        Fitted C45Classifier of :mod:`cmlib.fingerprint`, or an UnknownRejector around it.
+    series : cmlib.experiments.micro.recordings.Series
+        The run.
+    slice_s : float, default 0.4
+        Length of a slice [s].
+
+    Returns
+    -------
+    Profile
+
+    Raises
+    ------
+    ValueError
+        If the run has no slice, or did not count the model's key events.
     """
     rates = series.rates(slice_s)
     missing = [event for event in model.feature_names_in_ if event not in rates]
@@ -180,11 +194,21 @@ def explain(profile: Profile) -> pd.DataFrame:
 
 
 def answer_measured(name, profile, caveat=""):
-    """Collect the diagnosis of a measured run in a dict for terminal, pages and JSON.
+    """Collect the diagnosis of a measured run for terminal, pages and JSON.
 
-    `name` is the program's name, `profile` its Profile, `caveat` a sentence in Markdown. Keys: schema, name, simulated
-    (False), caveat, slices (their number), classes (dicts of name, percent, meaning, remedy, rules), phases (dicts of
-    start_s, end_s, label, rule).
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+    profile : Profile
+    caveat : str, default ""
+        A sentence in Markdown.
+
+    Returns
+    -------
+    dict
+        ``schema``, ``name``, ``simulated`` (False), ``caveat``, ``slices`` (their number), ``classes`` (list of dicts
+        of name, percent, meaning, remedy, rules) and ``phases`` (list of dicts of start_s, end_s, label, rule).
     """
     explained = explain(profile)
     classes = []
@@ -221,19 +245,43 @@ def refuse_simulated_program(program: str) -> None:
 
 
 def first_simulated(name):
-    """Find the first simulated run of a program (name), in the order of the runs' names; None if there is none.
+    """Find the first simulated run of a program, in the order of the runs' names.
 
-    Return a tuple of the run's name (such as ``ocoe-p0-00``) and its metadata (dict).
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+
+    Returns
+    -------
+    (str, dict) or None
+        Name of the run (such as ``ocoe-p0-00``) and its metadata; None if there is none.
     """
     runs = readable_runs(places.recordings_dir() / name).items()
     return next(((run, meta) for run, meta in runs if source_of(meta) == VALGRIND), None)
 
 
 def simulated_text(name):
-    """Read Callgrind's output of the first simulated run of a program (name).
+    """Read Callgrind's output of the first simulated run of a program.
 
-    Return a tuple of the text, True if prefetching of streams was simulated, and the number of cache lines that were
-    read in order (None if not known). NothingRecordedError if there is no simulated run.
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+
+    Returns
+    -------
+    text : str
+        Callgrind's output.
+    prefetched : bool
+        True if prefetching of streams was simulated.
+    in_order : int or None
+        Number of cache lines that were read in order; None if it is not known.
+
+    Raises
+    ------
+    NothingRecordedError
+        If there is no simulated run.
     """
     first = first_simulated(name)
     if first is None:
@@ -247,13 +295,33 @@ def simulated_text(name):
 
 
 def simulate_once(command, *, caches=None, every_blocks=EVERY_BLOCKS, progress=lambda done: None):
-    """Simulate one run of a command (list of str) under Callgrind, with prefetching of streams of cache lines.
+    """Simulate one run of a command under Callgrind, with prefetching of streams of cache lines.
 
-    `caches` maps Valgrind's names of caches (I1, D1, LL) to text ``SIZE,WAYS,LINE``, by default this machine's
-    caches; `every_blocks` is the length of an interval [basic blocks]; `progress` is called with the number of basic
-    blocks so far. Return the first arguments of :func:`simulated_profile`: Callgrind's output (str), True (prefetching
-    was simulated), and the number of cache lines read in order (int). RecordError if Valgrind is missing or the command
-    fails, CmlibError if a cache can't be simulated.
+    Parameters
+    ----------
+    command : list of str
+    caches : dict of str to str, optional
+        ``SIZE,WAYS,LINE`` by Valgrind's name of a cache (I1, D1, LL). Default: this machine's caches.
+    every_blocks : int, default 500,000
+        Length of an interval [basic blocks].
+    progress : callable
+        Called with the number of basic blocks so far.
+
+    Returns
+    -------
+    text : str
+        Callgrind's output.
+    prefetched : bool
+        True, because prefetching was simulated.
+    in_order : int
+        Number of cache lines that were read in order.
+
+    Raises
+    ------
+    RecordError
+        If Valgrind is missing or the command fails.
+    CmlibError
+        If a cache can't be simulated.
     """
     with scratch_folder() as folder:
         options = cache_options(caches or {}, prefetch=True)
@@ -263,12 +331,28 @@ def simulate_once(command, *, caches=None, every_blocks=EVERY_BLOCKS, progress=l
 
 
 def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
-    """Find the phases of a simulated run in Callgrind's output (str), and their causes of cycles: a SimulatedProfile.
+    """Find the phases of a simulated run and the causes of their cycles.
 
-    `prefetched` is True if prefetching was simulated; without it, phases get no classes. `in_order` is the number of
-    cache lines that were read in order (None: not known): misses on these are no problem, because a processor
-    prefetches them. `classify` is a function that returns the class of each row of a DataFrame of counts; without it,
-    phases get no classes. CallgrindError if the text can't be read.
+    Parameters
+    ----------
+    text : str
+        Callgrind's output.
+    prefetched : bool, default False
+        True if prefetching was simulated. Otherwise, phases get no classes.
+    in_order : int, optional
+        Number of cache lines that were read in order. Misses on these are no problem, because a processor prefetches
+        them. Default: not known.
+    classify : callable, optional
+        Returns the class of each row of a DataFrame of counts. Without it, phases get no classes.
+
+    Returns
+    -------
+    SimulatedProfile
+
+    Raises
+    ------
+    CallgrindError
+        If the text can't be read.
     """
     counts, functions = read_intervals(text)
     phases = simulated_phases(counts, simulated_events()["weight"])
@@ -325,21 +409,43 @@ def _label_emulation(table, cycles):
 
 
 def explain_simulated(names):
-    """Explain names of classes or labels of simulated phases: a list of dicts of name, meaning, remedy.
+    """Explain classes or labels of simulated phases.
 
-    The text on the healthy class (N) says what a simulation does not show. ValueError for an unknown name.
+    Parameters
+    ----------
+    names : iterable of str
+        Classes or labels. The text on the healthy class (N) says what a simulation does not show.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``meaning`` and ``remedy`` of each.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown.
     """
     texts = {name: advice(_OF_CLASS.get(name, name)) for name in names}
     return [{"name": name, "meaning": meaning, "remedy": remedy} for name, (meaning, remedy) in texts.items()]
 
 
 def answer_simulated(name, profile):
-    """Collect the diagnosis of a simulated run in a dict for terminal, pages and JSON.
+    """Collect the diagnosis of a simulated run for terminal, pages and JSON.
 
-    `name` is the program's name, `profile` its SimulatedProfile. Keys: schema, name, simulated (True), about, caveat,
-    limited_by (the largest cause of the estimated cycles), split (percent of the estimated cycles by cause), classes
-    (dicts of name, percent, functions), phases (dicts), advice (dicts of name, meaning, remedy), text (sentences in
-    Markdown).
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+    profile : SimulatedProfile
+
+    Returns
+    -------
+    dict
+        ``schema``, ``name``, ``simulated`` (True), ``about``, ``caveat``, ``limited_by`` (the largest cause of the
+        estimated cycles), ``split`` (percent of the estimated cycles by cause), ``classes`` (list of dicts of name,
+        percent, functions), ``phases`` (list of dicts), ``advice`` (list of dicts of name, meaning, remedy) and
+        ``text`` (sentences in Markdown).
     """
     shares = 100 * added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     split = {INSTRUCTIONS: 100 - shares.sum()} | shares[shares >= 1].sort_values(ascending=False).to_dict()

@@ -6,9 +6,17 @@ HARDWARE = "hardware"  # sub-folder of recordings of hardware events
 
 
 def hardware_first(folder):
-    """Prefer recordings of hardware events: the sub-folder "hardware" of a folder (path), or the folder itself.
+    """Choose the recordings of hardware events in a folder, if there are any.
 
-    Returns a Path; the folder itself if there is no such sub-folder.
+    Parameters
+    ----------
+    folder : path
+        Folder of recordings.
+
+    Returns
+    -------
+    Path
+        Its sub-folder "hardware", or the folder itself if it has none.
     """
     hardware = Path(folder) / HARDWARE
     return hardware if hardware.is_dir() else Path(folder)

@@ -50,9 +50,22 @@ def read_file(file, machine, options=None, format=None, place=""):
 
 
 def read_recorded(name):
-    """Read the recorded program `name`: a list of one tuple, as the module describes it.
+    """Read a recorded program.
 
-    CmlibError if it is simulated, or has no run that can be read.
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+
+    Returns
+    -------
+    list of tuple
+        One tuple, as the module describes it.
+
+    Raises
+    ------
+    CmlibError
+        If the program is simulated, or has no run that can be read.
     """
     folder = places.recordings_dir() / name
     metas = {folder / f"{run}.json": meta for run, meta in readable_runs(folder).items()}

@@ -154,11 +154,19 @@ def how_to_get(set_name: str) -> str:
 
 
 def pooled(runs):
-    """Join the counts of several runs of a program to a PublishedMatrix.
+    """Join the counts of several runs of a program in one matrix.
 
-    `runs` are DataFrames of counts, one row per interval [index: its end, s], one column per event, instructions and
-    cycles among them. Rows in which either is 0 or any count is NaN are left out. If there are more than 500 rows,
+    Rows in which instructions or cycles are 0, or any count is NaN, are left out. If there are more than 500 rows,
     neighboring ones are added up.
+
+    Parameters
+    ----------
+    runs : list of DataFrame
+        Counts, one row per interval [index: its end, s], one column per event, instructions and cycles among them.
+
+    Returns
+    -------
+    PublishedMatrix
     """
     timed = [counts.assign(seconds=interval_lengths(counts)) for counts in runs]
     counts = pd.concat(timed).reset_index(drop=True).dropna()

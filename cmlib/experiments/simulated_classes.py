@@ -40,9 +40,22 @@ def shipped_tree():
 
 
 def rates_of_one_run(counts):
-    """Compute the rates of misses and mispredictions per 1,000 estimated cycles, one row for each row of `counts`.
+    """Compute the rates of misses and mispredictions from counts of a simulation with two cache levels.
 
-    `counts` is a DataFrame of Callgrind's events of a simulation with two cache levels. KeyError if one is missing.
+    Parameters
+    ----------
+    counts : DataFrame
+        Counts of Callgrind's events, one row per phase or interval.
+
+    Returns
+    -------
+    DataFrame
+        Events per 1,000 estimated cycles, one row for each row of `counts`.
+
+    Raises
+    ------
+    KeyError
+        If an event is missing.
     """
     events = simulated_events()
     counts = simulated_counts(counts[events.index], events["weight"])

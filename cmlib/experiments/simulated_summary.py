@@ -48,7 +48,24 @@ def summarize_simulated(name: str, recordings: Sequence[Recording]) -> dict:
 
 
 def build_simulated_summary(name: str, meta: dict, profile: SimulatedProfile, *, n_runs: int = 1) -> dict:
-    """Build the summary (dict) of a simulated program from a run's metadata (dict) and its SimulatedProfile."""
+    """Build the summary of a simulated program.
+
+    Parameters
+    ----------
+    name : str
+        Name of the program.
+    meta : dict
+        Metadata of a run.
+    profile : cmlib.experiments.diagnosis.SimulatedProfile
+        Phases of that run.
+    n_runs : int, default 1
+        Number of simulated runs.
+
+    Returns
+    -------
+    dict
+        As in docs/summary.md.
+    """
     answer = answer_simulated(name, profile)
     totals = profile.counts.sum()
     words = recorded_words(meta["command"])

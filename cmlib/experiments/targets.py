@@ -189,10 +189,21 @@ def possible_targets(url, runs):
 
 
 def charged_shares(url, run_ids):
-    """Compute the share (0-1) of the estimated cycles that each simulated event costs, mean over runs: Series by event.
+    """Compute the share of the estimated cycles that each simulated event costs.
 
-    The estimate is KCachegrind's: a fixed number of cycles for each instruction, miss and misprediction. `run_ids`
-    are names of simulated runs in the store at `url`.
+    The estimate is KCachegrind's: a fixed number of cycles for each instruction, miss and misprediction.
+
+    Parameters
+    ----------
+    url : str
+        URL of the store.
+    run_ids : iterable of str
+        Names of simulated runs in it.
+
+    Returns
+    -------
+    Series
+        Share (0-1) by event, mean over the runs.
     """
     weights = simulated_events()["weight"]
     totals = [store.load(url, run_id).counts.sum() for run_id in run_ids]

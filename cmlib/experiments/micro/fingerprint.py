@@ -390,10 +390,26 @@ def share_within_cases(X: pd.DataFrame) -> float:
 
 
 def train(X, about, tree, **settings):
-    """Fit an UnknownRejector to slices, with programs as groups, and return it.
+    """Train a classifier that rejects unknown slices.
 
-    `X` has the rates of the slices and `about` their labels (DataFrames); `tree` is an unfitted classifier; `settings`
-    are parameters of UnknownRejector. ValueError if all slices are from one program.
+    Parameters
+    ----------
+    X, about : DataFrame
+        Rates of the slices, one row per slice, and their labels.
+    tree : classifier
+        Not fitted.
+    **settings
+        Parameters of UnknownRejector.
+
+    Returns
+    -------
+    cmlib.fingerprint.unknown.UnknownRejector
+        Fitted, with the slices of a program as a group.
+
+    Raises
+    ------
+    ValueError
+        If all slices are from one program.
     """
     return UnknownRejector(tree, **settings).fit(X, about["label"], groups=program_of(X))
 

@@ -46,9 +46,24 @@ SIMULATE_COMMAND = "cmlib record-micro --simulate"
 
 
 def stored_sweep(folder):
-    """Read the latencies by size of the working set that are stored with the recordings in `folder`: a DataFrame.
+    """Read the latencies by size of the working set that are stored with the recordings.
 
-    NothingRecordedError if there is no such file, CmlibError if it can't be read.
+    Parameters
+    ----------
+    folder : path
+        Folder of the recordings.
+
+    Returns
+    -------
+    DataFrame
+        One row per size, with the columns size [bytes] and ns (latency of a load).
+
+    Raises
+    ------
+    NothingRecordedError
+        If there are no latencies.
+    CmlibError
+        If their file can't be read.
     """
     file = Path(folder) / SWEEP
     if not file.is_file():
@@ -60,7 +75,18 @@ def stored_sweep(folder):
 
 
 def key_metadata(folder):
-    """Read the metadata (dict) of the first readable run of the key events in `folder`; None if there is none."""
+    """Read the metadata of the first readable run of the key events.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the recordings.
+
+    Returns
+    -------
+    dict or None
+        None if there is no such run.
+    """
     runs_by_program = map(readable_runs, sorted(Path(folder).glob("micro-*/")))
     metas = chain.from_iterable(runs.values() for runs in runs_by_program)
     return next((meta for meta in metas if meta["set"] == KEY), None)
@@ -95,20 +121,41 @@ class Series:
     events: tuple = ()  # of the slices, where not all
 
     def rates(self, slice_s):
-        """Compute the rates by slice of `slice_s` seconds: a DataFrame of events per cycle (index: end of slice [s]).
+        """Compute the rates of events by slice.
 
-        :func:`cmlib.fingerprint.slices.slice_rates` computes it. A slice of a simulated run is `slice_s` intervals, and
-        its rates are per 1,000 estimated cycles. ValueError if no slice is left, or `slice_s` is not a multiple of the
-        length of the intervals.
+        Parameters
+        ----------
+        slice_s : float
+            Length of a slice [s], a multiple of the length of the intervals; for a simulated run, a number of
+            intervals.
+
+        Returns
+        -------
+        DataFrame
+            Events per cycle, or per 1,000 estimated cycles for a simulated run: one row per slice (index: its end [s]),
+            as :func:`cmlib.fingerprint.slices.slice_rates` returns it.
+
+        Raises
+        ------
+        ValueError
+            If no slice is left, or `slice_s` is not a multiple of the length of the intervals.
         """
         rates = self._slices(slice_s)
         return rates[list(self.events)] if self.events else rates
 
     def pace(self, slice_s):
-        """Compute the speed by slice of `slice_s` seconds, for figures: a pandas Series, indexed like :meth:`rates`.
+        """Compute the speed of the program by slice, for figures.
 
-        It is IPC (instructions per cycle). For a simulated run it is the estimated cycles per instruction, and
-        `slice_s` is a number of intervals.
+        Parameters
+        ----------
+        slice_s : float
+            Length of a slice, as for :meth:`rates`.
+
+        Returns
+        -------
+        pandas.Series
+            IPC (instructions per cycle), or estimated cycles per instruction for a simulated run; indexed like
+            :meth:`rates`.
         """
         instructions = self._slices(slice_s)["instructions"]
         if self.running is not None:
@@ -124,10 +171,25 @@ class Series:
 
 
 def read_series(folder, set_name, kind="micro", *, only="*"):
-    """Read the runs (list of Series) of a kind of programs: "micro", "unseen", "CPU", "parallel" or "own".
+    """Read the recorded runs of a kind of programs.
 
-    `folder` contains the programs' folders, `set_name` is "key" or "all"; `only` is the name of one program's folder,
-    or "*". Runs are sorted by program, pass and part; a pass with a part that can't be read is left out with a warning.
+    A pass with a part that can't be read is left out with a warning.
+
+    Parameters
+    ----------
+    folder : path
+        Contains the programs' folders.
+    set_name : {"key", "all"}
+        Runs of the key events, or of all events.
+    kind : {"micro", "unseen", "CPU", "parallel", "own"}, default "micro"
+        Kind of programs.
+    only : str, default "*"
+        Name of one program's folder; "*" for all programs.
+
+    Returns
+    -------
+    list of Series
+        Sorted by program, pass and part.
     """
     passes = {}
     for file in sorted(Path(folder).glob(f"{kind.lower()}-*/{set_name}-p*.json")):
@@ -209,10 +271,20 @@ def _join_parts(parts):
 
 
 def read_simulated_series(folder, kind="micro"):
-    """Read the first simulated run of each program of a kind, with three cache levels: a list of Series.
+    """Read the first simulated run of each program of a kind.
 
-    `folder` contains the programs' folders, `kind` is "micro", "unseen" or "own". A run that can't be read, or lacks
-    the second cache level, is left out with a warning.
+    A run that can't be read, or that has no second of the three cache levels, is left out with a warning.
+
+    Parameters
+    ----------
+    folder : path
+        Contains the programs' folders.
+    kind : {"micro", "unseen", "own"}, default "micro"
+        Kind of programs.
+
+    Returns
+    -------
+    list of Series
     """
     meta_by_file = {}
     for program_folder in sorted(Path(folder).glob(f"{kind}-*/")):

@@ -96,10 +96,21 @@ def _check_machine(trained, counters):
 
 
 def load_recorded(name):
-    """Load the first recorded run of a program with the key events: a Series of `cmlib.experiments.micro.recordings`.
+    """Load the first recorded run of a program with the key events.
 
-    `name` is the program's name in the recordings ("own-gcc") or the part after the first hyphen ("gcc").
-    NothingRecordedError, with the command to run, if there is no such run.
+    Parameters
+    ----------
+    name : str
+        Name of the program in the recordings ("own-gcc"), or its part after the first hyphen ("gcc").
+
+    Returns
+    -------
+    cmlib.experiments.micro.recordings.Series
+
+    Raises
+    ------
+    NothingRecordedError
+        If there is no such run; the message contains the command that records it.
     """
     folder = places.recordings_dir() / FOLDER
     recorded_names = sorted(path.name for path in folder.glob("*/"))
@@ -117,9 +128,19 @@ def load_recorded(name):
 
 
 def check_counters():
-    """Count this machine's hardware counters: a dict of offered (int) and good (int: those that count correctly).
+    """Count this machine's hardware counters.
 
-    CmlibError if no hardware event can be counted; CountersBusy if another process uses the counters.
+    Returns
+    -------
+    dict of str to int
+        ``offered``, and ``good``: the number of these that count correctly.
+
+    Raises
+    ------
+    CmlibError
+        If no hardware event can be counted.
+    CountersBusy
+        If another process uses the counters.
     """
     with machine.counters_lock("cmlib diagnose"):
         return machine.census().checked(_WITHOUT_COUNTERS).counters

@@ -77,11 +77,30 @@ def validate(
 
 
 def accuracy_curve(X, y, elimination, sizes, estimator):
-    """Cross-validate an estimator (10 folds) with several numbers of key events, chosen once from all slices.
+    """Cross-validate a classifier with several numbers of key events, chosen once from all slices.
 
-    `X` (DataFrame) and `y` are slices and classes; `elimination` is the result of
-    :func:`cmlib.fingerprint.key_events.eliminate`, `sizes` are numbers of events. Return a DataFrame with one row per
-    size: n_events, accuracy [%], n_wrong, n_slices. ValueError if no class has ten slices.
+    Parameters
+    ----------
+    X : DataFrame, shape (n_slices, n_events)
+        Events per cycle.
+    y : array-like, shape (n_slices,)
+        Classes.
+    elimination : DataFrame
+        Result of :func:`cmlib.fingerprint.key_events.eliminate`.
+    sizes : iterable of int
+        Numbers of key events.
+    estimator : classifier
+        Not fitted.
+
+    Returns
+    -------
+    DataFrame
+        One row per size: ``n_events``, ``accuracy`` [%] of ten folds, ``n_wrong`` and ``n_slices``.
+
+    Raises
+    ------
+    ValueError
+        If no class has ten slices.
     """
     X, y = pd.DataFrame(X), np.asarray(y)
     folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
@@ -93,10 +112,25 @@ def accuracy_curve(X, y, elimination, sizes, estimator):
 
 
 def nested_accuracy_curve(X, y, sizes, estimator, folds):
-    """Cross-validate an estimator with several numbers of key events, chosen in each fold from its training slices.
+    """Cross-validate a classifier with several numbers of key events, chosen in each fold from its training slices.
 
-    `X` (DataFrame) and `y` are slices and classes; `sizes` are numbers of events, `folds` pairs of row numbers for
-    training and test. Return a DataFrame with one row per size: n_events, accuracy [%], n_wrong, n_slices.
+    Parameters
+    ----------
+    X : DataFrame, shape (n_slices, n_events)
+        Events per cycle.
+    y : array-like, shape (n_slices,)
+        Classes.
+    sizes : iterable of int
+        Numbers of key events.
+    estimator : classifier
+        Not fitted.
+    folds : iterable of (array, array)
+        Numbers of the rows for training and for the test.
+
+    Returns
+    -------
+    DataFrame
+        One row per size: ``n_events``, ``accuracy`` [%], ``n_wrong`` and ``n_slices``.
     """
     X, y = pd.DataFrame(X), np.asarray(y)
     wrong = dict.fromkeys(sizes, 0)
@@ -119,10 +153,17 @@ def _tabulate_accuracy(wrong, n_slices):
 
 
 def leave_each_out(values):
-    """Yield a fold for each value, such as a working-set size: numbers of the rows for training and for the test.
+    """Make folds that leave out one value after the other, such as a working-set size.
 
-    `values` is array-like, one value per row. The rows with the value are the test; all others are for training. Rows
-    with NaN are always in training.
+    Parameters
+    ----------
+    values : array-like, shape (n_rows,)
+        Rows with NaN are always in training.
+
+    Yields
+    ------
+    train, test : ndarray of int
+        Numbers of the rows without the value, and of the rows with it.
     """
     values = pd.Series(np.asarray(values))
     for value in values.dropna().unique():

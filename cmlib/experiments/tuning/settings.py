@@ -62,14 +62,38 @@ HIGHEST = EVENTS["highest"].dropna().to_dict()
 
 
 def emitted_of(options):
-    """Return the rates at which events were caused during a run, from its `options`: a dict by event [1/s, float]."""
+    """Return the rates at which another program caused events during a run.
+
+    Parameters
+    ----------
+    options : dict of str to str
+        Options of the run.
+
+    Returns
+    -------
+    dict of str to float
+        Rate [1/s] by event; empty if no events were caused.
+    """
     return {key.removeprefix(EMIT): float(rate) for key, rate in options.items() if key.startswith(EMIT)}
 
 
 def settings_of(options):
-    """Return the values (float) of Table IV's parameters from a run's options: a dict by abbreviation.
+    """Return the values of Spark's parameters in a run.
 
-    A parameter that is not among the options has its default. ValueError if a value is not a quantity.
+    Parameters
+    ----------
+    options : dict of str to str
+        Options of the run. A parameter that is not among them has its default.
+
+    Returns
+    -------
+    dict of str to float
+        Value by abbreviation of the parameter in CounterMiner's Table IV.
+
+    Raises
+    ------
+    ValueError
+        If a value is not a quantity.
     """
     options_with_needs = ALWAYS | dict(options)
     texts = {
@@ -80,7 +104,23 @@ def settings_of(options):
 
 
 def parse_quantity(text):
-    """Parse a number (float): ``"64k"`` in bytes, ``"120s"`` in seconds, ``"0.6"`` without unit; else ValueError."""
+    """Parse a number with one of Spark's units.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``"64k"``, ``"120s"`` or ``"0.6"``.
+
+    Returns
+    -------
+    float
+        In bytes, in seconds, or without unit.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a number with the unit k, m, g, s or none.
+    """
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise InputError(f"{text!r} is no number with one of the units k, m, g, s, or none.")
