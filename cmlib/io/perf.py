@@ -3,6 +3,7 @@
 :func:`parse_stat` and :func:`series` read text of any known format (:mod:`cmlib.io.formats`) that holds one program.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -20,6 +21,7 @@ from cmlib.io.meaning.stored import derive_series
 __all__ = ["FormatError", "begin_ns", "parse_stat", "read_runs", "series"]
 
 _COLUMNS = ["time_s", "event", "value", "supported", "running", "unit"]
+_LINE = re.compile(r"^(?!#)[^\S\n]*+\S", re.MULTILINE)  # that is neither blank nor a comment
 
 
 def parse_stat(
@@ -143,7 +145,7 @@ def begin_ns(text: str) -> int | None:
 
 def _has_lines(text: str) -> bool:
     """Return whether a text has a line that is no comment."""
-    return any(line.strip() and not line.startswith("#") for line in text.splitlines())
+    return _LINE.search(text) is not None
 
 
 def _only_program(readings: Readings) -> Program:

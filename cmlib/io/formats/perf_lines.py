@@ -243,13 +243,20 @@ def _convert_fields(fields: pa.StructArray, numbers: np.ndarray) -> pa.Table:
 
 def _clean_names(column: pa.Array) -> pa.Array:
     """Return names of metrics with single spaces; perf writes ``(null)`` for one without a name."""
-    names = pc.utf8_trim_whitespace(pc.replace_substring_regex(column, r"\s+", " "))
-    return pc.if_else(pc.equal(names, "(null)"), "", names)
+    encoded = column.dictionary_encode()
+    names = pc.utf8_trim_whitespace(pc.replace_substring_regex(encoded.dictionary, r"\s+", " "))
+    return pc.if_else(pc.equal(names, "(null)"), "", names).take(encoded.indices)
 
 
 def _to_numbers(column: pa.Array) -> pa.Array:
     """Convert numbers as written, with either decimal mark; NaN for empty and missing ones."""
-    written = pc.replace_substring(pc.fill_null(column, "nan"), ",", ".")
+    is_empty = not pc.any(pc.not_equal(column, "")).as_py()
+    if is_empty:  # as the metrics of most recordings
+        return pa.repeat(nan, len(column))
+    try:  # in most columns, all cells are numbers with a point
+        return pc.fill_null(pc.cast(column, pa.float64()), nan)
+    except pa.ArrowInvalid:
+        written = pc.replace_substring(pc.fill_null(column, "nan"), ",", ".")
     return pc.cast(pc.if_else(pc.equal(written, ""), "nan", written), pa.float64())
 
 
