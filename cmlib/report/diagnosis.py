@@ -19,11 +19,21 @@ from cmlib.report.page_filters import page_template
 
 
 def diagnosis_page(answer, profile, trained):
-    """Return the HTML page (str) of a measured program: its slices and phases by class, and what to do about them.
+    """Make the HTML page of a measured program: its slices and phases by class, and what to do about them.
 
-    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_measured`. `profile` is the Profile that it was
-    made from (class and IPC of each slice). `trained` are the Fingerprints (recordings of micro-benchmarks) that the
-    classifier was trained on; the page names their processor, and the numbers of their runs and events.
+    Parameters
+    ----------
+    answer : dict
+        Result of :func:`cmlib.experiments.diagnosis.answer_measured`.
+    profile : cmlib.experiments.diagnosis.Profile
+        The profile from which the answer was made.
+    trained : cmlib.experiments.micro.fingerprint.Fingerprints
+        Recordings on which the classifier was trained; the page names their processor and their numbers of runs and
+        events.
+
+    Returns
+    -------
+    str
     """
     about = (
         f"{answer['slices']} slices. Labelled by a decision tree over {sum(map(len, trained.meta['groups']))} "
@@ -35,10 +45,18 @@ def diagnosis_page(answer, profile, trained):
 
 
 def simulated_page(answer, profile):
-    """Return the HTML page (str) of a simulated run: its phases, and its counts with rates per 1,000 instructions.
+    """Make the HTML page of a simulated run: its phases, and its counts with rates per 1,000 instructions.
 
-    `answer` is the dict of :func:`cmlib.experiments.diagnosis.answer_simulated`. `profile` is the SimulatedProfile
-    that it was made from (counts by interval, and phases).
+    Parameters
+    ----------
+    answer : dict
+        Result of :func:`cmlib.experiments.diagnosis.answer_simulated`.
+    profile : cmlib.experiments.diagnosis.SimulatedProfile
+        The profile from which the answer was made.
+
+    Returns
+    -------
+    str
     """
     events, totals = simulated_events(), profile.counts.sum()
     table = events.assign(count=totals, rate=1000 * totals / totals["sim.instructions"])

@@ -82,7 +82,13 @@ def execute(notebook, parameters, folder, pages):
 
 
 def remove_answer(notebook):
-    """Remove the cells tagged ``answer`` from a notebook's file (path): they describe cmlib's own recordings."""
+    """Remove the cells tagged ``answer`` from a notebook, because they describe cmlib's own recordings.
+
+    Parameters
+    ----------
+    notebook : path
+        Its .ipynb file, which is rewritten.
+    """
     node = nbformat.read(notebook, as_version=4)
     node, _ = TagRemovePreprocessor(remove_cell_tags={"answer"}).preprocess(node, {})
     nbformat.write(node, notebook)

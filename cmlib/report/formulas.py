@@ -20,9 +20,18 @@ _OVERLINE = re.compile(r'<mover>(<mrow>(?:(?!<mover>).)*?</mrow>)<mo accent="tru
 
 
 def draw_formulas(markdown):
-    """Replace TeX between dollars (``$…$``, ``$$…$$``) by MathML in a Markdown text (str); code is unchanged.
+    """Replace TeX between dollars (``$…$``, ``$$…$$``) by MathML in a Markdown text.
 
     TeX that can't be read raises the errors of latex2mathml's ``convert``.
+
+    Parameters
+    ----------
+    markdown : str
+
+    Returns
+    -------
+    str
+        Code is unchanged.
     """
     return _PARTS.sub(_draw, markdown)
 

@@ -18,7 +18,18 @@ _MARK = re.compile(
 
 
 def to_html(text):
-    """Convert a sentence in Markdown to HTML (str): bold, emphasis and code become elements, all else is escaped."""
+    """Convert a sentence in Markdown to HTML.
+
+    Parameters
+    ----------
+    text : str
+        May contain bold, emphasis and code.
+
+    Returns
+    -------
+    str
+        Bold, emphasis and code become elements; all else is escaped.
+    """
     return _write(text, html.escape, lambda tag, inner: f"<{tag}>{inner}</{tag}>")
 
 

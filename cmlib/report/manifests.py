@@ -57,9 +57,19 @@ class Manifests:
 
 
 def place_of(profile, parameters):
-    """Return a profile's folder among all results (str): ``paper``, or ``live/gcc``, ``live/bzip2,gcc``, ``live/all``.
+    """Return the name of a profile's folder among all results.
 
-    `profile` is its name, or a path of parameters. `parameters` (dict) contain the program of a live report.
+    Parameters
+    ----------
+    profile : str
+        Name of the profile, or path of a folder of parameters.
+    parameters : dict
+        Parameters of the run; in the profile ``live``, ``program`` is part of the name.
+
+    Returns
+    -------
+    str
+        Such as ``paper``, ``live/gcc``, ``live/bzip2,gcc`` or ``live/all``.
     """
     if profile != BY_PROGRAM:
         return Path(profile).resolve().name  # of a folder that is elsewhere, its name alone
@@ -129,39 +139,96 @@ def read_manifests(folder: str | Path) -> Manifests:
 def note_left_out(folder, notebook, title, message):
     """Write a note that a notebook was left out because nothing is recorded for it.
 
-    `folder` (path) holds the results of a profile; `notebook` is the notebook's name, `title` its heading, and
-    `message` (str) says why it was left out. The notebook's next results remove the note.
+    The notebook's next results remove the note.
+
+    Parameters
+    ----------
+    folder : path
+        Results of a profile.
+    notebook : str
+        Name of the notebook.
+    title : str
+        Its heading.
+    message : str
+        Why it was left out.
     """
     entry = {"notebook": notebook, "title": title, "message": message}
     write_whole(_note(folder, notebook), json.dumps(entry))
 
 
 def remove_note(folder, notebook):
-    """Remove the note that a notebook (name) was left out from the profile's folder (path)."""
+    """Remove the note that a notebook was left out, if there is one.
+
+    Parameters
+    ----------
+    folder : path
+        Results of a profile.
+    notebook : str
+        Name of the notebook.
+    """
     _note(folder, notebook).unlink(missing_ok=True)
 
 
 def page_address(notebook):
-    """Return the address (str) of a notebook's page in a profile's folder; `notebook` is its name."""
+    """Return the address of a notebook's page in a profile's folder.
+
+    Parameters
+    ----------
+    notebook : str
+        Name of the notebook.
+
+    Returns
+    -------
+    str
+        Relative to the folder.
+    """
     return f"{notebook}/{notebook}.html"
 
 
 def notebooks_with_pages(folder):
-    """Return the names (set of str) of the notebooks that have a page in a profile's folder (path)."""
+    """List the notebooks that have a page.
+
+    Parameters
+    ----------
+    folder : path
+        Results of a profile.
+
+    Returns
+    -------
+    set of str
+        Names of the notebooks.
+    """
     # Subfolders are not listed, because they are renamed while notebooks run.
     subfolders = Path(folder).glob("*/")
     return {subfolder.name for subfolder in subfolders if (subfolder / f"{subfolder.name}.html").is_file()}
 
 
 def failed_notebook(folder, notebook):
-    """Return the path in a profile's folder at which a notebook (name) with a failed cell is kept."""
+    """Return the path at which a notebook with a failed cell is kept.
+
+    Parameters
+    ----------
+    folder : path
+        Results of a profile.
+    notebook : str
+        Name of the notebook.
+
+    Returns
+    -------
+    Path
+    """
     return Path(folder) / f"{notebook}{_FAILED}"
 
 
 def remove_drafts(folder, notebook):
-    """Remove the drafts of a notebook (name) that did not end from a profile's folder (path).
+    """Remove the drafts of a notebook that did not end: NAME.partial.ipynb and the folder NAME.partial.
 
-    These are NAME.partial.ipynb and the folder NAME.partial.
+    Parameters
+    ----------
+    folder : path
+        Results of a profile.
+    notebook : str
+        Name of the notebook.
     """
     (Path(folder) / f"{notebook}.partial.ipynb").unlink(missing_ok=True)
     shutil.rmtree(Path(folder) / f"{notebook}.partial", ignore_errors=True)

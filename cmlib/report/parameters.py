@@ -34,10 +34,22 @@ _KINDS = {int: "whole number", float: "number"}
 
 
 def read_cells(notebook):
-    """Read the cells of a notebook's file (path): a list of dicts.
+    """Read the cells of a notebook.
 
-    They are as in the file, with the source added as ``text`` (str). ValueError if there is no such file, or it is no
-    notebook.
+    Parameters
+    ----------
+    notebook : path
+        Its .ipynb file.
+
+    Returns
+    -------
+    list of dict
+        Cells as in the file, with their source as ``text`` (str), too.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or it is not a notebook.
     """
     notebook = Path(notebook)
     try:
@@ -50,10 +62,24 @@ def read_cells(notebook):
 
 
 def read_heading(notebook):
-    """Read the title and the question of a notebook (two str) from its Markdown.
+    """Read the title and the question of a notebook from its Markdown.
 
-    The title is the first heading, or the file's name if there is none; the question is the text after
-    ``**Question.**``, "" if there is none. ValueError if the file is no notebook.
+    Parameters
+    ----------
+    notebook : path
+        Its .ipynb file.
+
+    Returns
+    -------
+    title : str
+        The first heading, or the file's name if there is none.
+    question : str
+        The text after ``**Question.**``; "" if there is none.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a notebook.
     """
     cells = read_cells(notebook)
     text = "\n\n".join(cell["text"] for cell in cells if cell["cell_type"] == "markdown")
@@ -139,9 +165,19 @@ class Parameter:
     shared: bool = False
 
     def check(self, value, where):
-        """Raise ValueError if `value` is of another type than the default, or outside its limits.
+        """Check a value of the parameter.
 
-        An int may stand for a float. `where` (str) begins the message: the file or option that the value is from.
+        Parameters
+        ----------
+        value : object
+            An int may be given for a float.
+        where : str
+            Beginning of the message: the file or option that has the value.
+
+        Raises
+        ------
+        ValueError
+            If the value is of another type than the default, or outside its limits.
         """
         kind = type(self.default)
         if type(value) is not kind and not (kind is float and type(value) is int):
@@ -193,10 +229,24 @@ def check_parameters(notebook: str | Path, values: dict, where: str) -> None:
 
 
 def for_papermill(notebook, values):
-    """Return the parameters (dict) as Papermill puts them into a notebook.
+    """Arrange the parameters of a notebook as Papermill puts them into its cells.
 
-    Shared settings are together in one dict, ``settings``. `notebook` is a path, `values` a dict of all values by
-    name. ValueError if the notebook can't be read.
+    Parameters
+    ----------
+    notebook : path
+        Its .ipynb file.
+    values : dict
+        All values by name.
+
+    Returns
+    -------
+    dict
+        Values by name; settings that notebooks share are together in one dict, ``settings``.
+
+    Raises
+    ------
+    ValueError
+        If the notebook can't be read.
     """
     shared = {name for name, parameter in declared_parameters(notebook).items() if parameter.shared}
     settings = {name: value for name, value in values.items() if name in shared}
@@ -205,9 +255,20 @@ def for_papermill(notebook, values):
 
 
 def unknown_parameter(name, known, where):
-    """Return the message (str) for a parameter that no notebook declares, with the nearest name that one does.
+    """Write the message for a parameter that no notebook declares, with the nearest name that one does.
 
-    `known` are the declared names; `where` (str) begins the message.
+    Parameters
+    ----------
+    name : str
+        The unknown name.
+    known : iterable of str
+        Declared names.
+    where : str
+        Beginning of the message: the file or option that has the parameter.
+
+    Returns
+    -------
+    str
     """
     suggestion = _suggest_nearest(name, known)
     if suggestion == ".":
@@ -243,9 +304,24 @@ def read_parameters(file: str | Path) -> dict:
 
 
 def parse_parameters(content, where):
-    """Parse the parameters (dict) in the content (bytes) of a YAML file; empty if there is none.
+    """Parse the parameters in a YAML file.
 
-    ValueError if it is not a mapping of names, or has a name twice; the message begins with `where` (str).
+    Parameters
+    ----------
+    content : bytes
+        Content of the file.
+    where : str
+        Name of the file, for the message.
+
+    Returns
+    -------
+    dict
+        Value by name; empty if there is none.
+
+    Raises
+    ------
+    ValueError
+        If it is not a mapping of names, or has a name twice.
     """
     node, parameters = _load(content, where)
     parameters = {} if parameters is None else parameters
