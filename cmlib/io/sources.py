@@ -492,5 +492,5 @@ def _as_utf8(raw: bytes) -> bytes:
 
 
 def _errors_of(file: Path):
-    """During a ``with`` block, turn whatever is raised into a RecordError that names the file."""
+    """Turn whatever is raised during a ``with`` block into a RecordError that names the file."""
     return reading_errors_as(RecordError, f"{file} cannot be read")

@@ -205,7 +205,7 @@ def _kinds(names, machine):
 
 
 def _code(name, kind, codes_of):
-    """Code that a name sets a counter to on a kind of processor (256 * umask + event), None if it is not known.
+    """Find the code that a name sets a counter to on a kind of processor (256 * umask + event); None if unknown.
 
     `kind` is a column of generic.csv; `codes_of` are the codes in the machine's event table, by name.
     """

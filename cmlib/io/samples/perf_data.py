@@ -48,7 +48,7 @@ class _Layout(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def _records(layout, n_counts, size):
-    """NumPy dtype of samples of equal size."""
+    """Return the NumPy dtype of samples of equal size."""
     return np.dtype(
         {
             "names": ["kind", "size", "task", "time", "n_counts", "counts"],
