@@ -54,29 +54,46 @@ def rows(name):
 
 
 def of_machine(machine, core=""):
-    """Find the processor of a machine by vendor, family and model; of its kind of core, where it has several.
+    """Find the processor of a machine by vendor, family and model, and by the kind of core if it has several.
 
     Parameters
     ----------
     machine : dict
-        As ``cmlib doctor --json`` describes it (vendor, family, model), or as of :func:`machine_with`.
+        As ``cmlib doctor --json`` describes it (vendor, family, model), or as :func:`machine_with` does
+        (processor).
     core : str
-        PMU of the cores, such as ``cpu_atom``; the fastest cores' if empty.
+        PMU of the cores, such as ``cpu_atom``. Default: that of the fastest cores.
 
     Returns
     -------
     str or None
         Name of the processor's file, such as ``intel_skylake``; None if it is not known.
     """
-    if name := machine.get("processor"):
-        kinds = read(name)["machines"] if name in known() else ()
-        if not core or not any(pmu for *_, pmu in kinds) or any(pmu == core for *_, pmu in kinds):
+    name = machine.get("processor")
+    if name:
+        if name not in known() or _has_core(name, core):
             return name
-        machine = dict(zip(("vendor", "family", "model"), kinds[0], strict=False))
-    vendor, family, model = (machine.get(key) for key in ("vendor", "family", "model"))
-    for name in known() if None not in (vendor, family, model) else ():
-        for *machines, first, last, pmu in read(name)["machines"]:
-            if machines == [vendor, family] and first <= model <= last and pmu in ("", core or "cpu_core"):
+        # The other kind of core of this processor has a file of its own, for the same vendor, family and model.
+        vendor, family, model, *_ = read(name)["machines"][0]
+    else:
+        vendor, family, model = (machine.get(key) for key in ("vendor", "family", "model"))
+    if None in (vendor, family, model):
+        return None
+    return _find_file(vendor, family, model, core or "cpu_core")
+
+
+def _has_core(name, core):
+    """Return True if a processor's file is for all kinds of cores, or for that of the PMU `core`."""
+    pmus = [pmu for *_, pmu in read(name)["machines"]]
+    return not core or core in pmus or not any(pmus)
+
+
+def _find_file(vendor, family, model, core):
+    """Find the name of a processor's file, for the kind of core of a PMU; None if there is none."""
+    for name in known():
+        for file_vendor, file_family, first, last, pmu in read(name)["machines"]:
+            is_processor = (file_vendor, file_family) == (vendor, family) and first <= model <= last
+            if is_processor and pmu in ("", core):
                 return name
     return None
 
@@ -118,33 +135,37 @@ def find(text):
     >>> find("Xeon Gold 6248R"), find("graviton3")
     ('intel_skylake', 'arm_neoverse_v1')
     """
-    files = [*shipped("events").glob("*.csv"), *(shipped("topdown") / "costs").glob("*.yaml")]
-    everyone = sorted({*known(), *(file.stem for file in files if file.stem.partition("_")[0] in _VENDORS)})
-    if text in everyone:
+    names = _list_names()
+    if text in names:
         return text
-    asked = _simplify(text)
-    names = {pattern: name for name in known() for pattern in read(name)["names"]}
-    by_spelling = {n.rpartition("_")[2]: n for n in everyone}  # arm_cortex_a72 as a72
-    by_spelling |= {_simplify(called): name for called, name in names.items()} | {
-        _simplify(n): n for n in everyone
-    }
-    if asked in by_spelling:
-        return by_spelling[asked]
+    name_by_pattern = {pattern: name for name in known() for pattern in read(name)["names"]}
+    name_by_spelling = {name.rpartition("_")[2]: name for name in names}  # arm_cortex_a72 as a72
+    name_by_spelling |= {_simplify(pattern): name for pattern, name in name_by_pattern.items()}
+    name_by_spelling |= {_simplify(name): name for name in names}
+    if _simplify(text) in name_by_spelling:
+        return name_by_spelling[_simplify(text)]
     model = " ".join(_FILLING.sub(" ", text.lower().partition("@")[0]).split())
-    for pattern, name in names.items():
+    for pattern, name in name_by_pattern.items():
         if re.fullmatch(pattern, model):
             return name
     # A microarchitecture's name, as in `Intel Core Westmere processor`.
-    words = re.findall(r"[a-z]{3,}\w*", model)
-    if called := [by_spelling[word] for word in words if word in by_spelling]:
-        return called[0]
-    people = [called for called in names if re.fullmatch(r"[\w-]+", called)]
-    near = difflib.get_close_matches(text.lower(), {*people, *everyone}, n=4, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    for word in re.findall(r"[a-z]{3,}\w*", model):
+        if word in name_by_spelling:
+            return name_by_spelling[word]
+    plain_patterns = [pattern for pattern in name_by_pattern if re.fullmatch(r"[\w-]+", pattern)]
+    nearest = difflib.get_close_matches(text.lower(), {*plain_patterns, *names}, n=4, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
     raise UnknownProcessorError(
-        f"no processor is known as {text!r}.{hint} Known are {', '.join(everyone)}, "
+        f"no processor is known as {text!r}.{hint} Known are {', '.join(names)}, "
         "and names of models such as i7-1260P or 6248R."
     )
+
+
+def _list_names():
+    """List the names of all processors with a table of events, categories or costs, sorted."""
+    files = [*shipped("events").glob("*.csv"), *(shipped("topdown") / "costs").glob("*.yaml")]
+    named_by_vendor = {file.stem for file in files if file.stem.partition("_")[0] in _VENDORS}
+    return sorted({*known(), *named_by_vendor})
 
 
 def _simplify(text):

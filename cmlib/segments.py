@@ -19,7 +19,7 @@ def reconstruct(lines: pd.DataFrame, x: ArrayLike) -> pd.Series | pd.DataFrame:
     lines : DataFrame
         Lines from :func:`cmlib.compress.compress`, at least one.
     x : array of float, shape (n,)
-        Cumulative counts of the timing event at which values are wanted, of samples or between them.
+        Cumulative counts of the timing event at which the series is reconstructed; they may lie between samples.
 
     Returns
     -------
@@ -38,12 +38,12 @@ def reconstruct(lines: pd.DataFrame, x: ArrayLike) -> pd.Series | pd.DataFrame:
         raise InputError(
             f"the lines reach from {first:.17g} to {last:.17g}; there is nothing to read at {x[outside[0]]:.17g}"
         )
-    at = np.searchsorted(lines["x_end"].to_numpy(), x)
+    line_numbers = np.searchsorted(lines["x_end"].to_numpy(), x)
     index = pd.Index(x, name="x")
     if "slope" in lines:
-        return pd.Series(_read(lines, "", at, x), index, name="y")
+        return pd.Series(_read(lines, "", line_numbers, x), index, name="y")
     events = [column.removeprefix("slope:") for column in lines if column.startswith("slope:")]
-    return pd.DataFrame({event: _read(lines, f":{event}", at, x) for event in events}, index)
+    return pd.DataFrame({event: _read(lines, f":{event}", line_numbers, x) for event in events}, index)
 
 
 def intervals(lines: pd.DataFrame, timer: str, n: int) -> pd.DataFrame:
@@ -63,7 +63,8 @@ def intervals(lines: pd.DataFrame, timer: str, n: int) -> pd.DataFrame:
     DataFrame of float, shape (n, 1 + n_events)
         Counts in each interval.
     """
-    edges, first = np.linspace(0.0, lines["x_end"].iloc[-1], n + 1)[1:], lines["x_start"].iloc[0]
+    edges = np.linspace(0.0, lines["x_end"].iloc[-1], n + 1)[1:]
+    first = lines["x_start"].iloc[0]
     totals = reconstruct(lines, np.maximum(edges, first))
     if first > 0:
         totals = totals.mul(np.minimum(1.0, edges / first), axis=0)
@@ -73,7 +74,11 @@ def intervals(lines: pd.DataFrame, timer: str, n: int) -> pd.DataFrame:
     return pd.DataFrame(counts, columns=totals.columns)
 
 
-def _read(lines, suffix, at, x):
-    """Compute the cumulative counts at x on the lines of numbers `at`; `suffix` names the event's columns."""
-    slope, intercept = lines[f"slope{suffix}"].to_numpy(), lines[f"intercept{suffix}"].to_numpy()
-    return slope[at] * x + intercept[at]
+def _read(lines, suffix, line_numbers, x):
+    """Compute the cumulative counts at `x`, each on the line of its number in `line_numbers`.
+
+    `suffix` names the event's columns.
+    """
+    slope = lines[f"slope{suffix}"].to_numpy()
+    intercept = lines[f"intercept{suffix}"].to_numpy()
+    return slope[line_numbers] * x + intercept[line_numbers]

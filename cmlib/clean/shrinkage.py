@@ -77,21 +77,24 @@ def estimate_counts(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Estimate the counts of all events of a run and their standard errors, by shrinkage towards neighbors in time.
 
-    A count differs from the mean of its neighbors because the program changed, or because the counted part of the
+    A count differs from the mean of its neighbors for two reasons: the program changed, or the counted part of the
     interval was not like the rest (sampling error). Each count is moved towards its neighbors by the share of
-    sampling error in the variance of these differences. Sampling error is estimated as the nugget of a variogram:
-    squared differences over one and over two intervals, extrapolated to a distance of 0, but no more than the
-    smallest over up to eight intervals. It is reduced by what the differences have in common with those of events
-    counted at other times. Where turns are in step with the intervals (running shares have three values or fewer),
-    it is 0.4 of that, less four standard errors. Where the running share is the same in all intervals, these are
-    whole rotations: counts stay as perf prints them.
+    sampling error in the variance of these differences.
 
-    The neighbors are those of the counts; or of the ratios to an event that was counted all the time, such as
-    cycles; or of the ratios to a prediction by the events of other slots (ridge regression of logarithms, each
-    interval predicted without itself), whichever are nearest. Where more than a tenth of the intervals have no
-    count, these are interpolated linearly, and the others move by 0.4 towards
-    :func:`cmlib.clean.missing.interpolate`. Late readings are divided among their intervals first; impossible ones
-    (above 128 per cycle and 1000 times the median) are taken as not counted.
+    The sampling error is estimated as the nugget of a variogram: squared differences over one and over two
+    intervals, extrapolated to a distance of 0. It is limited to the smallest squared difference over up to eight
+    intervals, and reduced by the share that the differences have in common with those of events counted at other
+    times. If turns are in step with the intervals (running shares have three values or fewer), 0.4 of the estimate
+    is used, less four standard errors. If the running share is the same in all intervals, these are whole
+    rotations, and the counts stay as perf prints them.
+
+    The neighbors are those of the counts, of the ratios to an event that was counted all the time, such as cycles,
+    or of the ratios to a prediction by the events of other slots. The nearest of these are used. The prediction is
+    a ridge regression of logarithms, in which each interval is predicted without itself.
+
+    If more than a tenth of the intervals have no count, these are interpolated linearly, and the other counts move
+    by 0.4 of the way to :func:`cmlib.clean.missing.interpolate`. Before all this, late readings are divided among
+    their intervals, and impossible counts (above 128 per cycle and 1000 times the median) are dropped.
 
     Parameters
     ----------

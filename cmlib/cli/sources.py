@@ -21,9 +21,9 @@ _CACHES = {
 
 
 class BySource(click.Command):
-    """A click command whose help has a section for the options of each source, and one for those of several sources.
+    """A click command whose help has a section of options for each source, and one for options of several sources.
 
-    `sources` is a tuple of str, all sources that the command has.
+    `sources` is a tuple of str: all sources that the command has.
     """
 
     def __init__(self, *args, sources, **settings):
@@ -33,13 +33,19 @@ class BySource(click.Command):
     def format_options(self, ctx, formatter):
         """Write the options into the help, in sections.
 
-        Each source has a section for the options that go with it alone, options of several sources have one, and
-        all others have one.
+        There is a section for the options of each source, one for options of several sources, and one for all other
+        options.
         """
         sections = {"Options": [], "Options of several": []}
-        for option in (param for param in self.get_params(ctx) if isinstance(param, click.Option)):
-            sources = getattr(option, "sources", None)
-            heading = f"Options of {sources[0] if len(sources) == 1 else 'several'}" if sources else "Options"
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        for option in options:
+            sources = getattr(option, "sources", ())
+            if not sources:
+                heading = "Options"
+            elif len(sources) == 1:
+                heading = f"Options of {sources[0]}"
+            else:
+                heading = "Options of several"
             sections.setdefault(heading, []).append(option.get_help_record(ctx))
         for heading, records in sections.items():
             if records:
@@ -48,7 +54,7 @@ class BySource(click.Command):
 
 
 class _SourceOption(click.Option):
-    """A click option that goes with some sources only, as its help says."""
+    """A click option that goes with some sources only."""
 
     def __init__(self, *names, sources, **settings):
         super().__init__(*names, **settings)
@@ -60,8 +66,10 @@ class _SourceOption(click.Option):
         The help of an option of several sources names the sources that do not take it.
         """
         names, text = super().get_help_record(ctx)
-        others = [source for source in ctx.command.sources if source not in self.sources]
-        return names, text if len(self.sources) == 1 else f"{text}  [not with {', '.join(others)}]"
+        if len(self.sources) > 1:
+            excluded = [source for source in ctx.command.sources if source not in self.sources]
+            text = f"{text}  [not with {', '.join(excluded)}]"
+        return names, text
 
 
 def option(*names, sources, **settings):
@@ -78,14 +86,15 @@ def choose_source(context, asked):
     `context` is click's. `asked` maps each source but COUNTED to whether its option was given. Raises
     click.UsageError if two were given, or an option that does not go with the source.
     """
-    source, *others = [option for option, is_asked in asked.items() if is_asked] + [COUNTED]
-    if len(others) > 1:
-        raise click.UsageError(f"{source} and {others[0]} are two ways to count: give one of them.")
+    chosen = [source for source, is_asked in asked.items() if is_asked]
+    if len(chosen) > 1:
+        raise click.UsageError(f"{chosen[0]} and {chosen[1]} are two ways to count: give one of them.")
+    source = chosen[0] if chosen else COUNTED
     for param in context.command.params:
         sources = getattr(param, "sources", (source,))
         if source not in sources and context.get_parameter_source(param.name) == ParameterSource.COMMANDLINE:
-            others = ", or ".join(sources)
-            raise click.UsageError(f"{param.opts[0]} does not go with {source}: it is for {others}.")
+            allowed = ", or ".join(sources)
+            raise click.UsageError(f"{param.opts[0]} does not go with {source}: it is for {allowed}.")
     return source
 
 
@@ -102,9 +111,9 @@ def simulating_options(command):
         caches = {name: others.pop(name.lower()) for name in _CACHES}
         return command(simulated=caches if simulate else None, **others)
 
-    for name, (ours, called) in reversed(_CACHES.items()):
-        text = f"Simulate this {called} cache, as 32K,8,64, instead of this machine's."
-        of_simulation = {"sources": (SIMULATED,), "metavar": "SIZE,WAYS,LINE", "help": text}
-        with_simulation = option(f"--cache-{ours}", name.lower(), **of_simulation)(with_simulation)
+    for name, (option_name, description) in reversed(_CACHES.items()):
+        text = f"Simulate this {description} cache, as 32K,8,64, instead of this machine's."
+        settings = {"sources": (SIMULATED,), "metavar": "SIZE,WAYS,LINE", "help": text}
+        with_simulation = option(f"--cache-{option_name}", name.lower(), **settings)(with_simulation)
     text = "Simulate under Valgrind instead of counting with perf."
     return click.option("--simulate", is_flag=True, help=text)(with_simulation)

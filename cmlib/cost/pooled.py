@@ -27,12 +27,14 @@ _FITTED = ("center_", "spread_", "slope_error_", "store_weight_", "quantile_")
 class PooledCost:
     """Predict the change of cycles per instruction from a change of misses per instruction.
 
-    Each program has one cost c of a miss. Its logarithm is normally distributed over programs,
-    ``log c ~ N(log center + log(1 + store_weight * stores / misses), spread²)``. Two limits truncate it: c is at most
-    the latency of memory, and it leaves the program 1/width cycles per instruction. The program's slope over intervals
-    is a measurement of c, ``slope ~ t(c, stderr² + (slope_error * slope)²)``. The four constants are learned from
-    programs with changed misses. Only the largest change of each program is used; its error is taken as ``noise``
-    percent plus a tenth of itself.
+    Each program has one cost c of a miss. Over programs, its logarithm is normally distributed: ``log c ~ N(log
+    center + log(1 + store_weight * stores / misses), spread²)``. Two limits truncate the distribution. The cost is
+    at most the latency of memory, and the program must keep 1/width cycles per instruction. The slope of cycles
+    over misses in a program's intervals is a measurement of c: ``slope ~ t(c, stderr² + (slope_error * slope)²)``.
+
+    The constants center, spread, slope_error and store_weight are learned from programs with changed misses. Only
+    the largest change of each program is used. Its variance is assumed to be ``noise²`` plus a tenth of the change,
+    squared.
 
     Parameters
     ----------

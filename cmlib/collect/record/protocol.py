@@ -39,11 +39,27 @@ _SET_OF_ALL = {"ocoe": "ocoe_all", "mlpx": "sweep"}
 class Request:
     """What to record of a program; a field that is None is chosen from the machine and the other fields.
 
-    `mode` is "ocoe" (without multiplexing), "mlpx" (groups of events take turns on the counters) or "ungrouped" (events
-    take turns one by one); `events` are names with commas between, "core" (a list for the processor) or "all"; `passes`
-    is how often each set is counted; `interval_ms` the length of an interval [ms]; `per_run` the number of events of a
-    multiplexed run; `modifier` perf's, such as "u"; `pinned` events are counted all the time in every run; `set_name`
-    names the only set; with `second_reading`, one event of a multiplexed run is counted twice.
+    Attributes
+    ----------
+    mode : {"ocoe", "mlpx", "ungrouped"} or None
+        "ocoe": without multiplexing. "mlpx": groups of events take turns on the counters. "ungrouped": events take
+        turns one by one.
+    events : str or None
+        Names with commas between, "core" (a list for the processor) or "all".
+    passes : int or None
+        How often each set is counted.
+    interval_ms : int
+        Length of an interval [ms].
+    per_run : int
+        Number of events of a multiplexed run.
+    modifier : str
+        perf's modifier, such as "u" for user mode.
+    pinned : tuple of str
+        Events that are counted all the time in every run.
+    set_name : str or None
+        Name of the only set.
+    second_reading : bool
+        True to count one event of a multiplexed run twice.
     """
 
     mode: str | None = None
