@@ -33,10 +33,11 @@ def command_again(meta, *options):
         "" if a word can't be printed.
     """
     record = ["cmlib", "record", meta["program"]]
-    if attached := meta.get("attached"):
+    attached = meta.get("attached")
+    if attached:
         interval = [] if meta["interval_ms"] == 100 else ["--interval-ms", meta["interval_ms"]]
         seconds = ["--seconds", f"{attached['seconds']:g}"]
-        return command_line(*record, *_running(attached), *seconds, *interval, *options)
+        return command_line(*record, *_options_to_attach(attached), *seconds, *interval, *options)
     return command_line(*record, *options, "--", *recorded_words(meta["command"]))
 
 
@@ -73,22 +74,25 @@ def command_to_count(meta, groups, pinned=(), table=None):
 
 def _with_perf(meta, groups, pinned, table):
     """Return command lines of ``perf stat`` that count each group, and one that imports the files they write."""
-    written, modifier = meta["encodings"], meta.get("modifier") or ""
-    if any(_OTHER_TOOL.search(written.get(event, event)) for event in itertools.chain(*groups)):
+    encodings = meta["encodings"]
+    modifier = meta.get("modifier") or ""
+    if any(_OTHER_TOOL.search(encodings.get(event, event)) for event in itertools.chain(*groups)):
         return ""
-    coded = {event: f"{event}:{modifier}".rstrip(":") for event in pinned}
+    encodings = encodings | {event: f"{event}:{modifier}".rstrip(":") for event in pinned}
     if table:
         event_table = events.table(table)
-        coded |= {event: events.encode(event, event_table, modifier) for event in event_table.index}
-    commands, files = [], []
+        encodings |= {event: events.encode(event, event_table, modifier) for event in event_table.index}
+    commands = []
+    files = []
     for number, group in enumerate(groups, 1):
-        spelled = [(written | coded).get(event, event) for event in (*pinned, *group)]
-        files.append("next.csv" if len(groups) == 1 else f"next-{number}.csv")
-        commands.append(perf_stat(spelled, meta["interval_ms"], files[-1]))
+        file = "next.csv" if len(groups) == 1 else f"next-{number}.csv"
+        encoded = [encodings.get(event, event) for event in (*pinned, *group)]
+        commands.append(perf_stat(encoded, meta["interval_ms"], file))
+        files.append(file)
     return in_turn([*commands, command_line("cmlib", "import", meta["program"], *files)])
 
 
-def _running(attached):
+def _options_to_attach(attached):
     """Return the options of ``cmlib record`` that attach to the same; processes by name, because their ids change."""
     if "cgroup" in attached:
         return ["--cgroup", attached["cgroup"]]

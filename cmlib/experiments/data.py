@@ -191,8 +191,9 @@ def how_to_record(name):
     """
     if name in program_tables.suites():
         return command_code("cmlib", "record", "--program", name)
-    record, take = ("record", name, "--", "COMMAND"), ("import", name, FILES)
-    return ", or ".join(command_code("cmlib", *words) for words in (record, take))
+    record = command_code("cmlib", "record", name, "--", "COMMAND")
+    import_files = command_code("cmlib", "import", name, FILES)
+    return f"{record}, or {import_files}"
 
 
 def interval_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
@@ -455,8 +456,9 @@ def _clean_run(url, run_id, *, method):
     counts, running = run.whole()
     if run.simulated:
         return counts, run.interval_s[counts.index]
-    if not run.knows_shares or run.holds_totals:  # gaps are filled, and there is nothing to clean by
-        method, running = "interpolate", None
+    if not run.knows_shares or run.holds_totals:  # without running shares, gaps can only be filled
+        method = "interpolate"
+        running = None
     seldom_counted = counts.columns[counts.notna().sum() < FEWEST_SAMPLES]
     counts = counts.assign(**dict.fromkeys(seldom_counted, float("nan")))
     sums = known_sums(run)

@@ -473,7 +473,8 @@ def answer_simulated(name, profile):
 def _line(caches, name):
     """Return the line length of a cache [bytes] from Callgrind's description; CallgrindError if it has none."""
     shape = caches.get(name, "nothing")
-    if not (match := _LINE.search(shape)):
+    match = _LINE.search(shape)
+    if match is None:
         raise CallgrindError(f"Callgrind's output tells no length of {name}'s lines, but {shape[:60]!r}.")
     return int(match[1])
 

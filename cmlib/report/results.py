@@ -453,7 +453,8 @@ def _formatter(decimals):
 def _bounds(figure):
     """Fix the layout of a figure for all formats, and return its bounding box [inches]."""
     figure.set_dpi(_DPI)
-    if engine := figure.get_layout_engine():
+    engine = figure.get_layout_engine()
+    if engine:
         engine.execute(figure)
         figure.set_layout_engine(None)
     else:

@@ -156,10 +156,12 @@ def describe_recordings(programs: dict[str, ProgramRuns]) -> str:
     """
     kinds = ("training", "again", "good", "bad")
     numbers = [sum(len(getattr(runs, kind)) for runs in programs.values()) for kind in kinds]
-    first = next(iter(programs.values()))
-    model = (first.machine.get("model_name") or "a processor without a name").replace("(R)", "")
-    processors, virtual = first.machine.get("processors"), first.machine.get("virtual")
-    per = {
+    per = next(iter(programs.values())).per
+    machine = next(iter(programs.values())).machine
+    model = (machine.get("model_name") or "a processor without a name").replace("(R)", "")
+    processors = machine.get("processors")
+    virtual = machine.get("virtual")
+    counts_text = {
         "instructions": "hardware events per instruction",
         "work": "software events per unit of work, as the kernel reports it (a row read, a number added)",
     }
@@ -167,8 +169,8 @@ def describe_recordings(programs: dict[str, ProgramRuns]) -> str:
         f"**Data.** {len(programs)} of {len(kernels())} kernels: small programs of this project that repeat the faulty "
         "pattern of the paper's programs and stand for them; none of the paper's programs or recordings. Good runs: "
         f"{numbers[0]} to learn from, {numbers[1]} of a second recording of the same binaries, {numbers[2]} to test; "
-        f"bad runs: {numbers[3]}, for tests only. Counts: {per[first.per]}; machine: {model}, {processors} processors"
-        + (f", virtual ({virtual}; it gives no hardware events)." if virtual and first.per == "work" else ".")
+        f"bad runs: {numbers[3]}, for tests only. Counts: {counts_text[per]}; machine: {model}, {processors} processors"
+        + (f", virtual ({virtual}; it gives no hardware events)." if virtual and per == "work" else ".")
     )
 
 
