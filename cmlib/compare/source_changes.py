@@ -268,9 +268,10 @@ def _match(before, after):
 
 
 def _find_targets(function, added, callers):
-    """Find the functions to put regions around: itself, or the nearest callers that are neither new nor small.
+    """Return the names of the functions to put regions around, so that a changed function is measured.
 
-    A function without callers is its own target. Return their names.
+    These are the nearest callers that are neither new nor small, or the function itself if it is neither, or has no
+    callers.
     """
     names = []
     seen = {function}

@@ -43,7 +43,7 @@ class Provenance:
     programs : tuple of str
         Names of the programs in which events were counted, sorted.
     events : tuple of str
-        Names of the events, sorted; empty if only totals computed from them were read.
+        Names of the events, sorted. Empty if only results computed from counts were read, and no counts.
     public_set : str
         Name of the public set, "" for other recordings.
     """

@@ -66,14 +66,16 @@ def write_page(notebook, node, folder, pages):
 
 
 def write_stored_page(notebook, folder, pages, reason):
-    """Write the page of a notebook as it is stored with cmlib, for a run that did not make it.
+    """Write the page of a notebook from the outputs that are stored with cmlib.
+
+    It stands in for the page that a run could not make.
 
     Parameters
     ----------
     notebook : Path
         Its .ipynb file.
     folder : Path
-        Of a profile's results.
+        Folder of the profile's results, to write to.
     pages : collection of str
         Names of the notebooks that have a page in the folder, or get one in this run.
     reason : str

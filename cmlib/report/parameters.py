@@ -172,7 +172,7 @@ class Parameter:
         value : object
             An int may be given for a float.
         where : str
-            Beginning of the message: the file or option that has the value.
+            The file or the option that has the value; the error's message begins with it.
 
         Raises
         ------

@@ -321,7 +321,10 @@ def _pool_runs(run_totals):
 
 
 def interval_lengths(counts: pd.DataFrame) -> np.ndarray:
-    """Return the length of every interval; if the clock began before the first one, that takes the median.
+    """Return the length of every interval.
+
+    If the clock was not at 0 when the first interval began, the length of the first interval is not known. Then it is
+    the median of the other lengths.
 
     Parameters
     ----------

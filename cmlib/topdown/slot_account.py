@@ -78,7 +78,7 @@ def account(rates: pd.DataFrame, table: TopdownTable) -> Account:
     Raises
     ------
     ValueError
-        If not even the number of slots can be computed; names the events it takes.
+        If the number of slots cannot be computed. The message names the events that this needs.
     """
     values = {spelling(name): rates[name] for name in reversed(rates.columns)}
     values |= {"cycles": pd.Series(1.0, index=rates.index)}

@@ -283,7 +283,7 @@ def run_name(set_name: str, pass_number: int, part: int) -> str:
     pass_number : int
         Repetition of the set, from 0.
     part : int
-        Which of the set's events, from 0.
+        Number of the group of events that this run counted, from 0. A set can have more events than one run counts.
 
     Returns
     -------

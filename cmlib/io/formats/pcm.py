@@ -32,12 +32,14 @@ class PcmCsv(TableFormat):
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read the columns of the system; those of its sockets if there are none. Others are left out.
+        """Read the columns of the whole system, or of the sockets if the file has no columns of the system.
+
+        All other columns are left out.
 
         Raises
         ------
         FormatError
-            If a row has another length, or a value or time is no number.
+            If a row has more or fewer cells than the heading, or if a value or a time is not a number.
         """
         heading = cls.find_own_heading(text)
         if not heading.places or heading.places[0] not in _FIRST_CELLS:

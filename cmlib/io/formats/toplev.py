@@ -28,7 +28,7 @@ class ToplevCsv(TableFormat):
         Raises
         ------
         FormatError
-            If a row has another length, or a value or time is no number.
+            If a row has more or fewer cells than the heading, or if a value or a time is not a number.
         """
         heading = cls.find_own_heading(text)
         rows = delimited.read_rows(text, heading)

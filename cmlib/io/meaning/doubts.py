@@ -21,8 +21,8 @@ class Measured(NamedTuple):
     Attributes
     ----------
     counts, running : DataFrame, shape (n_intervals, n_events)
-        Counts, and shares of each interval in which the event was counted. Index: end of each interval [s], or the
-        number of the interval if the file has no times.
+        ``counts`` has the counts, ``running`` the part of each interval [0–1] for which an event was counted. Index:
+        end of each interval [s], or the number of the interval if the file has no times.
     are_lengths_known : bool
         True if the file has times.
     cpu_s : float

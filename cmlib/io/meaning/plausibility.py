@@ -51,17 +51,22 @@ def check_number_of_counts(file: Path, n_counts: int) -> None:
 def check_plausible(
     file: Path, rows: pd.DataFrame, *, whole_runs: bool = False, chosen: Collection[str] = ()
 ) -> None:
-    """Raise RecordError, which names the file, for counts, times or names of events that cannot be true.
+    """Check that the counts, the times and the names of the events of a file can be true.
 
     Parameters
     ----------
     file : path
     rows : DataFrame
-        Table of readings.
+        One row per count, with the columns of :attr:`cmlib.io.formats.readings.Program.counts`.
     whole_runs : bool, default False
-        Whether intervals are whole runs, which may be of any length.
+        True if intervals are whole runs, which may be of any length.
     chosen : collection of str
         Columns that the user asked for, which may have any name.
+
+    Raises
+    ------
+    RecordError
+        If one of them cannot be true. The message names the file.
     """
     names = rows["event"].unique()
     if len(names) > MOST_EVENTS:

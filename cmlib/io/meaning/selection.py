@@ -71,8 +71,9 @@ def select(readings: Readings, selection: Selection) -> Program:
     Returns
     -------
     Program
-        With the rows of the selection only, events written by one rule (:func:`normalize_events`), and zeros where the
-        program slept (:func:`fill_slept`). Intervals within marks keep their times; runs keep their numbers.
+        It has only the selected rows. Its events are spelled by one rule (:func:`normalize_events`), and its counts are
+        0 in intervals in which the program slept (:func:`fill_slept`). Times of intervals and numbers of runs are those
+        of the file.
 
     Raises
     ------

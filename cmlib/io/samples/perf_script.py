@@ -16,10 +16,10 @@ _TOO_LARGE = 1 << 63
 
 
 def read_text(text, events):
-    """Read the samples in what ``perf script -F tid,time,period,event`` prints: a row of counts a sample.
+    """Read samples from the output of ``perf script -F tid,time,period,event``.
 
-    perf prints a line per event: the count since the event's sample before. The first event's line opens a sample; an
-    event that did not happen has none. Lines of anything else, and of other events, are passed over.
+    For each sample, perf prints one line per event, with the count since the previous sample. The line of the first
+    event begins a sample. An event that did not happen has no line. All other lines are ignored.
 
     Parameters
     ----------
