@@ -17,8 +17,8 @@ from urllib.parse import quote
 from cmlib import places
 from cmlib.errors import InputError
 from cmlib.io.archive import write_whole
-from cmlib.io.provenance import Provenance
-from cmlib.report.manifests import BY_PROGRAM, page_address, read_manifests
+from cmlib.io.provenance import SOFTWARE_EVENTS, Provenance
+from cmlib.report.manifests import BY_PROGRAM, command_of, page_address, read_manifests
 from cmlib.report.page_filters import page_template
 from cmlib.report.parameters import read_cells, read_heading
 from cmlib.report.program import (
@@ -115,9 +115,12 @@ def read_answer(notebook: str | Path) -> tuple[str, str]:
 
 
 def _find_question(text):
-    """Return the first sentence of a text that is a question; its first sentence if none is."""
+    """Return a text up to its first sentence that is a question; its first sentence if none is."""
     sentences = _END_OF_SENTENCE.split(text)
-    return next((sentence for sentence in sentences if sentence.endswith("?")), sentences[0])
+    for number, sentence in enumerate(sentences, start=1):
+        if sentence.endswith("?"):
+            return " ".join(sentences[:number])
+    return sentences[0]
 
 
 def _write_overview(folder, summaries, results, *, made, to_come):
@@ -130,6 +133,7 @@ def _write_overview(folder, summaries, results, *, made, to_come):
     addresses = write_program_pages(folder, summaries, results, made=made)
     page = page_template("overview.html.j2").render(
         profile=folder.name,
+        command=command_of(folder.name),
         made=made,
         to_come=list(to_come),
         categories=CATEGORIES,
@@ -153,9 +157,15 @@ def _describe_notebook(folder, manifest, files):
         "address": _find_address(folder, name),
         "picture": _choose_picture(manifest),
         "stopped": manifest.get("stopped", ""),
-        "kinds": list(dict.fromkeys(str(Provenance(**entry)) for entry in manifest.get("data", []))),
+        "kinds": list(dict.fromkeys(_describe_data(entry) for entry in manifest.get("data", []))),
         "reason": "",
     }
+
+
+def _describe_data(entry):
+    """Describe a provenance in a manifest (dict) in a few words, such as ``own hardware``."""
+    provenance = Provenance(**entry)
+    return f"own {provenance}" if provenance.kind == SOFTWARE_EVENTS else str(provenance)
 
 
 def _describe_left_out(left_out, files):

@@ -308,7 +308,9 @@ def _describe_loss(summary):
         named.append(f"{name} {low} %" if low == high else f"{name} {low}–{high} %")
     if account["how"] == "open":
         return f"not decided: {' or '.join(named)}"
-    return (" and " if account["how"] == "counted" else " or ").join(named)
+    if account["how"] == "counted" and len(named) > 1:
+        return f"tie: {' and '.join(named)}"
+    return " or ".join(named)
 
 
 def render_card(summary: dict, *, with_name: bool = True) -> Markup:
@@ -348,10 +350,10 @@ def _label_command(summary):
 
 
 def _bars(summary):
-    """Return the rows of a summary's picture (dicts of label, depth, low and high), and their unit (str)."""
+    """Return the rows of a summary's picture (dicts of label, depth, low, high and range), and their unit (str)."""
     if summary["cycles"]:
         unit = "estimated cycles" if summary["simulated"] else "cycles"
-        return [row | {"depth": 0} for row in summary["cycles"]], unit
+        return [row | {"depth": 0, "range": _describe_range(row)} for row in summary["cycles"]], unit
     account = summary["account"]
     if not account:
         return [], ""
@@ -359,5 +361,14 @@ def _bars(summary):
     bars = []
     for row in account["categories"]:
         depths[row["name"]] = depths.get(row["parent"], -1) + 1
-        bars.append(row | {"label": row["name"], "depth": depths[row["name"]]})
+        depth = depths[row["name"]]
+        bars.append(row | {"label": row["name"], "depth": depth, "range": _describe_range(row)})
     return bars, "slots"
+
+
+def _describe_range(row):
+    """Return the bounds of a share (dict of low and high [%]) without unit, such as ``36–84``."""
+    if row["high"] < 0.5:
+        return "<1"
+    low, high = f"{row['low']:.0f}", f"{row['high']:.0f}"
+    return low if low == high else f"{low}–{high}"

@@ -26,7 +26,8 @@ _NOTHING = 0.005  # lower bound [share of the slots] up to which a category may 
 _NAMED = 0.9  # a part is shown if its upper bound is below this share of its category's
 _SAME = 0.01  # share of the slots up to which an upper bound is that of all lost slots
 _PARTS_IN_SLOTS = ("front-end latency", "front-end bandwidth", "memory", "core")  # counted in cycles or slots
-_PAIRS = ({"front-end latency", "front-end bandwidth"}, {"memory", "core"})  # each adds up to its category
+# Categories whose two parts add up to them.
+_PAIRS = {"front end": {"front-end latency", "front-end bandwidth"}, "back end": {"memory", "core"}}
 _ANY_TABLE = "amd_zen5"  # table whose advice on level 1 is taken for processors without a table
 _SMT_PROCESSORS = ("amd_zen4", "amd_zen5")  # count the slots that the other thread of a core takes
 _SMT_EVENT = "cpu/event=0x1a0,umask=0x60,name=de_no_dispatch_per_slot.smt_contention/"
@@ -219,16 +220,18 @@ def _select_rows(shares):
     """Select the rows of `shares` that are shown, parents first.
 
     These are level 1, parts whose bounds are narrower than their parent's, and the parents of such parts.
-    The two parts of the front end, or of the back end, are shown together.
+    The other part of the front end, or of the back end, is shown with one of them, unless its bounds are those of the
+    whole.
     """
     names = set()
     for row in shares.iloc[::-1].itertuples():
         informative = row.events and row.high < _NAMED * shares["high"].get(row.parent, 0.0)
         if not row.parent or informative or row.low > _NOTHING or row.Index in names:
             names |= {row.Index, row.parent}
-    for pair in _PAIRS:
-        if names & pair:
-            names |= pair
+    for whole, pair in _PAIRS.items():
+        for part in pair - names:
+            if names & pair and any(shares.loc[part, ["low", "high"]] != shares.loc[whole, ["low", "high"]]):
+                names.add(part)
     return _order_rows([row for row in shares.itertuples() if row.Index in names])
 
 

@@ -157,6 +157,7 @@ class Summary:
             "processors_alike": [],
             "slots_a_cycle": int(least_width) if knows_width else None,
             "core": recording.core,
+            "user_mode_only": self.level.is_user,
             "runtime": recording.runtime or None,
             "runs": n_rows if recording.whole_runs else len(counted.runs),
             "intervals": n_rows,
