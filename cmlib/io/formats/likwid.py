@@ -231,7 +231,7 @@ class LikwidTimeline:
 
     name = "likwid-timeline"
     recorded_by = (
-        "likwid-perfctr -t 500ms -C 0-3 -g INSTR_RETIRED_ANY:FIXC0,CPU_CLK_UNHALTED_CORE:FIXC1 COMMAND"
+        "likwid-perfctr -t 500ms -C 0-3 -g INSTR_RETIRED_ANY:FIXC0,CPU_CLK_UNHALTED_CORE:FIXC1 COMMAND 2>&1"
     )
     sample = "tests/golden/formats/likwid-timeline.txt"
 
@@ -289,7 +289,10 @@ class LikwidTimeline:
                 "headings of events and of metrics are mixed: record one kind of groups at a time."
             )
         if not lines:
-            raise FormatError("there are headings of likwid-perfctr -t, and no line of counts below them.")
+            raise FormatError(
+                "there are headings of likwid-perfctr -t, and no line of counts below them. likwid writes these lines to "
+                "standard error: record with 2>&1."
+            )
         processor = _find_processor(text)
         if kinds == {"metrics"}:
             note = "likwid printed metrics and no counts. For counts, record events: -g EVENT:COUNTER,…"
