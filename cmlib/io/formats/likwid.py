@@ -290,8 +290,8 @@ class LikwidTimeline:
             )
         if not lines:
             raise FormatError(
-                "there are headings of likwid-perfctr -t, and no line of counts below them. likwid writes these lines to "
-                "standard error: record with 2>&1."
+                "there are headings of likwid-perfctr -t, and no line of counts below them. likwid writes these lines "
+                "to standard error: record with 2>&1."
             )
         processor = _find_processor(text)
         if kinds == {"metrics"}:
