@@ -42,7 +42,6 @@ from sklearn.model_selection import KFold
 from cmlib import plot, tuning
 from cmlib.experiments.tuning.recordings import load_tuned
 from cmlib.experiments.tuning.settings import TABLE_IV
-from cmlib.interact import rank_pairs
 from cmlib.parallel import parallel_map
 from cmlib.rank import regressor, relative_error
 from cmlib.report import paper
@@ -115,11 +114,8 @@ score_A = (100 * pd.Series(v) / sum(v.values())).groupby(level=1).max()
 # %%
 def by_pairs(runs, measure):
     """Each parameter by the strongest pair it is in with an important event: method A."""
-    important = tuning.important_events(runs, seed=seed).index[:n_events]
-    X = pd.concat([runs.rates[important], runs.parameters], axis=1)
-    how = {"method": measure, "boosting": tuning.FEW_ROWS, "n_points": 20, "seed": seed}
-    pairs = rank_pairs(X, runs.seconds, important, partners=runs.parameters.columns, **how)
-    return pairs.groupby("event_b")["importance"].max()
+    pairs = tuning.rank_through_events(runs, n_events=n_events, measure=measure, seed=seed)
+    return pairs.groupby("parameter")["importance"].max()
 
 
 def by_effect(runs):
