@@ -17,7 +17,7 @@ from cmlib.places import shipped
 
 _ENDING = ".json.xz"
 _VENDORS = {"intel": "GenuineIntel", "amd": "AuthenticAMD", "arm": "ARM"}
-# Parts of a processor's name that do not tell its model.
+# Parts of a processor's name that do not say its model.
 _FILLING = re.compile(
     r"\((?:r|tm)\)|\b\d+th gen\b|\b\d+-core\b|\bw(?:ith|/) .*"
     r"|\b(?:intel|amd|arm|aws|core|xeon|platinum|gold|silver|bronze|cpu|processor)\b"

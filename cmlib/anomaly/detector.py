@@ -1,6 +1,6 @@
 """Detect performance anomalies by a detector that is trained on good runs only (AutoPerf).
 
-:class:`AutoPerf` is a scikit-learn estimator: ``fit`` takes good runs, ``predict`` tells whether a run is anomalous
+:class:`AutoPerf` is a scikit-learn estimator: ``fit`` takes good runs, ``predict`` returns whether a run is anomalous
 (bool), ``causes`` which counters differ (DataFrame). A run is a DataFrame, a row per sample (a passage through a
 region of code): columns function, location, and the counters, divided by instructions or by work. Raises a
 ValueError if there are fewer than two good runs, for counters or functions that these do not have, and for values
@@ -118,7 +118,7 @@ class AutoPerf(BaseEstimator):
         """
         runs = list(runs)
         if len(runs) < 2:
-            raise InputError(f"{len(runs)} good runs: it takes at least 2 to tell what differs between them")
+            raise InputError(f"{len(runs)} good runs: at least 2 are needed to see how they differ")
         self._check_rule()
         self.counters_ = [column for column in runs[0] if column not in LOCATION_COLUMNS]
         self._seed = int(check_random_state(self.random_state).randint(2**31))

@@ -89,7 +89,7 @@ def interpolate(values, running):
     the event ran, taken as one stretch in the interval's middle, and runs straight
     from one such stretch to the next; an interval's count is the area below the line
     (after Mathur and Cook's linear interpolation between observed sub-intervals,
-    [38] in CounterMiner; perf tells shares, not the sub-intervals themselves).
+    [38] in CounterMiner; perf prints shares, not the sub-intervals themselves).
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ def clean_run(
         Share of each interval in which each event was counted, 0 to 1.
     method : {"shrinkage", "counterminer", "counterminer-printed", "interpolate", "scaling"}, default "shrinkage"
         "shrinkage" uses all events of the run at once (:func:`cmlib.clean.estimate_counts`,
-        which tells standard errors as well); the others go event by event
+        which also returns standard errors); the others go event by event
         (:func:`cmlib.clean.clean_series`). Or another of :data:`cmlib.clean.METHODS`.
     sums : iterable of (whole, (part, ...)), optional
         Sums between events that are to hold, for "shrinkage": see :func:`cmlib.clean.estimate_counts`.

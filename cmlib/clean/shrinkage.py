@@ -34,7 +34,7 @@ _FEWEST, _FEW_GAPS = 8, 0.1
 _FREE, _IN_STEP, _FEW_SHARES = (1.0, 0.0), (0.4, 4.0), 3
 # Counts stay where running shares vary by less than this (standard deviation over mean): intervals are whole rotations.
 _EVEN = 0.01
-# Largest lag of the variogram [intervals]; neighbours on either side whose mean is the level, and those whose mean
+# Largest lag of the variogram [intervals]; neighbors on either side whose mean is the level, and those whose mean
 # scales a prediction by other events.
 _LAGS, _NEAR, _AROUND = 8, 1, 4
 # Residuals are clipped at so many times their mean absolute value before events are correlated.
@@ -103,7 +103,7 @@ def estimate_counts(
     running : DataFrame of float, same shape
         Share of the interval in which the event was counted, 0 to 1; NaN where it is not known.
     sums : iterable of (whole, (part, ...)), optional
-        Events of which one is the sum of others, as :func:`cmlib.io.events.umask_sums` tells them; restored at the end.
+        Events of which one is the sum of others, from :func:`cmlib.io.events.umask_sums`; restored at the end.
 
     Returns
     -------

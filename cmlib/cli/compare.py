@@ -101,7 +101,7 @@ _UNCHANGED = ("no change", "same", "inconclusive")  # verdicts that are no chang
 )  # fmt: skip
 @option(
     "--load", sources=(_RECORDINGS,), default="instructions", show_default=True, metavar="EVENT",
-    help="The event whose number a second is the load.",
+    help="The event whose rate is the load.",
 )  # fmt: skip
 @simulating_options
 @click.pass_context

@@ -16,7 +16,7 @@ _COLOURS = {"ok": "green", "note": "blue", "warning": "yellow", "error": "red"}
 @click.command(epilog="Example: cmlib doctor --json")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def doctor(as_json):
-    """Examine this machine: is there a PMU, who may count, which counters tell the truth.
+    """Examine this machine: is there a PMU, who may count, which counters count correctly.
 
     Prints a line per finding, what to do about it, and how many counters are offered and good.
     """

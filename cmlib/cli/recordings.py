@@ -113,7 +113,7 @@ def import_(name, files, about, counts, levels, processor, **known):
     for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != known["note"]):
         say(remark, err=True)
     if tables := _name_tables(metas):
-        say(f"{tables} The processor can be told by --machine or --processor.", err=True)
+        say(f"{tables} Name the processor with --machine or --processor.", err=True)
     programs = list(dict.fromkeys(file.parent.name for file in made))
     say(f"Study it: {command_of_report(programs[0])}", err=True)
     if len(programs) > 1:

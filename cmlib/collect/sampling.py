@@ -38,7 +38,7 @@ _AT_LEAST_EVERY_MS = 500  # a read is interrupted this often, so that Ctrl-C is 
 _PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
 _BUFFER_PAGES = 32
 _WITHOUT_COUNTERS = (
-    "`cmlib doctor` tells why and what to do; software events can be sampled: "
+    "`cmlib doctor` explains why, and what to do; software events can be sampled: "
     "--events task-clock,page-faults,context-switches --period 1000000 (ns)."
 )
 DRIFT = 20.0  # threshold of OnlineRegression's drift test

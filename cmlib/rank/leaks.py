@@ -21,7 +21,7 @@ __all__ = ["is_named_leak"]
 _NAMES = yaml_beside(__file__)
 # Events of the kernel's timers and of its scheduler.
 _SCHEDULING = re.compile("|".join(_NAMES["scheduling"]), re.IGNORECASE)
-_N_BLOCKS = 20  # blocks of neighbouring intervals for the jackknife, as neighbours are not independent
+_N_BLOCKS = 20  # blocks of neighboring intervals for the jackknife, as neighbors are not independent
 # The most cycles that one event can cost: memory takes some hundreds, a page fault or a system call some thousands.
 _MOST_CYCLES = 5000
 _CLOCK = 0.01  # an event whose rate in time has a smaller relative standard deviation is taken for a clock

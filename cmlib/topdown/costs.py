@@ -31,7 +31,7 @@ class Costs:
     width : tuple of float
         Least and most slots per cycle; they differ where the processor is not known.
     ghz : float
-        The fastest clock [GHz], used if the recording does not tell its clock.
+        The fastest clock [GHz], used if the clock of the recording is not known.
     latency : dict of str to (float, float)
         By name, such as ``L2`` or ``memory``: cycles, and nanoseconds to be added.
     restart : tuple of float

@@ -16,7 +16,7 @@ _SMALL = 0.1  # upper bound [share of the slots] below which a loss is surely sm
 _NAMED = 0.9  # ratio of lower to upper bound from which on the upper bound is named in any case
 _SAME = 0.01  # share of the slots up to which an upper bound is that of all lost slots
 _MATTERS = 5  # saving without misses [% of the cycles] from which on there is advice against them
-# What tells how much of the back end waits for loads, by processor or vendor; "" where it is not known.
+# Commands that show how much of the back end waits for loads, by processor or vendor; "" where it is not known.
 _LEVEL_2 = {
     "": "perf stat -M TopdownL2 on Intel, -M PipelineL2 on AMD Zen 4 and later",
     "intel": "perf stat -M TopdownL2",

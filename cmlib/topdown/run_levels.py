@@ -27,7 +27,7 @@ _SHORT_RUN_ERROR = (
     0.1  # relative error of a count of one or two intervals that was counted for half of the time
 )
 _MOST_SHOWN = 8  # counts that nothing else contains
-_POINTS = 240  # neighbouring intervals are added up to at most so many points before they are cut into phases
+_POINTS = 240  # neighboring intervals are added up to at most so many points before they are cut into phases
 DIFFERS = 1.05  # ratio between phases above which a level is reported
 _FEWEST_A_SECOND = 10  # rates of switches, faults and the like are reported if a phase has at least so many
 CUT_BY = ("GHz", "CPUs", "instructions a second", "instructions a cycle")  # levels whose changes make phases
@@ -223,7 +223,7 @@ def _find_phase_starts(X):
 
     Each cut removes more of the variation than noise would; rows within a phase may be correlated.
     """
-    # The noise is first estimated from differences of neighbours, as if they were independent.
+    # The noise is first estimated from differences of neighbors, as if they were independent.
     gain, noise = _GAIN * (X**2).sum(), (np.diff(X, axis=0) ** 2).mean(axis=0).sum() / 2
     while True:
         penalty = max(gain, _BY_CHANCE * np.log(len(X)) * noise)

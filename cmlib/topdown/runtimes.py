@@ -24,7 +24,7 @@ def runtime_of(command):
     words = (word.rpartition("/")[2] for word in command.split() if not re.match(_NO_PROGRAM, word))
     program = next((word for word in words if word not in _READ["launchers"]), "")
     for name, runtime in _READ["runtimes"].items():
-        if re.fullmatch(runtime["programs"], program) or re.search(runtime["told"], command):
+        if re.fullmatch(runtime["programs"], program) or re.search(runtime["words"], command):
             return name
     return ""
 

@@ -56,7 +56,7 @@ class Census:
         """The counters as the metadata of recordings note them: a dict of `offered` and `good`."""
         return {"offered": self.offered, "good": self.good}
 
-    def checked(self, advice="`cmlib doctor` tells why."):
+    def checked(self, advice="`cmlib doctor` explains why."):
         """Return the Census if a hardware event was counted; else raise a CmlibError whose text ends with `advice`."""
         if not self.offered:
             raise CmlibError(f"no hardware event can be counted here: {self.complaint}. {advice}")

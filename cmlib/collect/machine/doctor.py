@@ -49,7 +49,7 @@ class Examination:
 
 
 def examine(root: str | Path = "/") -> Examination:
-    """Examine this machine: its processor, perf, and how many counters tell the truth.
+    """Examine this machine: its processor, perf, and how many counters count correctly.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def describe(root="/"):
     -------
     dict
         vendor, model_name, family, model, microarchitecture (a name of AMD's, else its numbers), processors, virtual
-        (the hypervisor), kernel, perf (versions), mux_interval_ms, load_1min: None where the host doesn't tell; and
+        (the hypervisor), kernel, perf (versions), mux_interval_ms, load_1min: None where the host does not say; and
         metric_group, where perf lists metrics of the account's level 1.
     """
     root = Path(root)

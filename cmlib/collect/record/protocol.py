@@ -279,7 +279,7 @@ def encodings(chosen, table, modifier):
     if not names:
         raise RecordError(
             "neither cmlib nor perf has a list of this processor's events: name those to count, as in "
-            "--events branches,branch-misses. `cmlib doctor` tells what it knows of this machine."
+            "--events branches,branch-misses. `cmlib doctor` lists what it knows of this machine."
         )
     return {events.base_name(name): events.encode(name, table, modifier) for name in names}
 
@@ -305,7 +305,7 @@ def fit_to_counters(request, existing, counters=None):
     if census.offered:
         return request, census.counters
     names = machine.software_events()
-    message = f"no hardware event can be counted here, and `cmlib doctor` tells why: {census.complaint}"
+    message = f"no hardware event can be counted here, as `cmlib doctor` explains: {census.complaint}"
     if request.mode is None and request.events is None and request.pinned == PINNED:
         say(f"{message}; recorded instead: {', '.join(names)}.", err=True)
         software = {"mode": "ocoe", "events": ",".join(names), "pinned": ("task-clock",)}

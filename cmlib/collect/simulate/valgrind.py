@@ -32,7 +32,7 @@ _IN_SYS = ("level", "type", "size", "ways_of_associativity", "coherency_line_siz
 PREFETCHING = "--simulate-hwpref=yes"  # a prefetcher, which fetches the next lines of a stream
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _CALLGRIND = ["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes", "--combine-dumps=yes"]
-# Valgrind without a tool, with blocks cut as Callgrind cuts them, so that its statistics tell their number.
+# Valgrind without a tool, with blocks cut as Callgrind cuts them, so that its statistics contain their number.
 _BARE = ["--tool=none", "--stats=yes", "--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0"]
 # Writes the counts of each thread apart, so that the reader can count threads.
 EACH_THREAD = ["--separate-threads=yes"]
@@ -115,7 +115,7 @@ def _write_options(chosen, last, prefetch):
     shapes = {name: chosen[name] for name in _FIRST if name in chosen}
     if last in chosen:
         size, ways, line = chosen[last]
-        # With prefetching two neighbouring lines are always fetched together: simulated as lines of twice the length.
+        # With prefetching two neighboring lines are always fetched together: simulated as lines of twice the length.
         shapes[_LAST] = size, ways, 2 * line if prefetch else line
     options = [f"--{name}={','.join(map(str, shape))}" for name, shape in shapes.items()]
     return [*options, PREFETCHING] if prefetch else options
@@ -188,7 +188,7 @@ def simulate(
     or the disk is full.
     """
     intervals = [] if every_blocks is None else [f"--dump-every-bb={every_blocks}"]
-    verbose = ["-v"] if PREFETCHING in options else []  # its log then tells the number of lines prefetched
+    verbose = ["-v"] if PREFETCHING in options else []  # its log then contains the number of lines prefetched
     options = [*_CALLGRIND, *verbose, *intervals, *options, f"--callgrind-out-file={_escape(folder)}/%p.out"]
     meanwhile = (lambda: progress(blocks_so_far(folder))) if progress else None
     options += [f"--separate-callers2={_PYTHON_LOOP}"] if python else []
@@ -202,10 +202,10 @@ def simulate(
 
 
 def count_blocks(command, folder, *, limit_s):
-    """Run a command under Valgrind without a simulation: a tuple of its basic blocks (int) and its elapsed time [s].
+    """Run a command under Valgrind without a simulation; return its basic blocks (int) and its elapsed time [s].
 
-    The number is that which Valgrind's statistics tell; files go into `folder` (Path). TooLongError after `limit_s`
-    [s], RecordError if the command fails.
+    The number is from Valgrind's statistics; files go into `folder` (Path). Raises a TooLongError after `limit_s`
+    [s], and a RecordError if the command fails.
     """
     log, seconds = _run(command, folder, _BARE, limit_s=limit_s)
     checks = re.findall(r"scheduler: ([0-9,]+) event checks", log)
