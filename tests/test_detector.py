@@ -15,7 +15,7 @@ from cmlib.anomaly import AutoPerf
 from cmlib.anomaly import clusters as clustering
 from cmlib.anomaly.autoencoder import Autoencoder, PrincipalComponents
 from cmlib.anomaly.detector import p_value_of_distance, vote
-from cmlib.compare.counters import check_comparable, compare_runs, compare_versions, count_needed_runs
+from cmlib.compare.counters import compare_runs, compare_versions, count_needed_runs, list_obstacles
 from tests.naive import anomaly as naive
 from tests.notebook_functions import functions_of
 from tests.planted_regions import CONTENTION, planted_run
@@ -73,7 +73,7 @@ def test_slight_contention_is_found_over_several_runs(detectors):
     rng = np.random.default_rng(4)
     verdicts = [compare_runs(detector, good_runs(rng, 8, severity=SLIGHT)) for detector in detectors]
     assert all(verdict.anomalous and verdict.p_value <= 0.01 for verdict in verdicts)
-    assert all(CONTENTION in list(verdict.counters["counter"][:2]) for verdict in verdicts)
+    assert all(CONTENTION in list(verdict.causes["counter"][:2]) for verdict in verdicts)
 
 
 def test_by_any_sample_good_runs_are_found_the_more_samples_they_have(detectors):
@@ -106,7 +106,7 @@ def test_only_the_bad_function_is_named():
     found = verdict.functions
     assert verdict.anomalous and list(found["function"][found["anomalous"]]) == ["synthetic_b"]
     assert found["new_exceeding"][0] > 0.9 > 0.3 > found["good_exceeding"].max()
-    assert set(verdict.counters["location"]) == {"synthetic.c:20"}
+    assert set(verdict.causes["location"]) == {"synthetic.c:20"}
 
 
 @pytest.mark.slow
@@ -159,9 +159,9 @@ def test_what_cannot_be_compared_is_refused():
         return "; ".join(verdict.refused)
 
     here, there = {"model_name": "one", "processors": 2}, {"model_name": "other", "processors": 2}
-    (refused,) = check_comparable(good, new, good_machine=here, new_machine=there)
+    (refused,) = list_obstacles(good, new, good_machine=here, new_machine=there)
     assert "model_name one and other" in refused
-    assert not check_comparable(good, new, good_machine=here, new_machine={**here, "load_1min": 3.0})
+    assert not list_obstacles(good, new, good_machine=here, new_machine={**here, "load_1min": 3.0})
     assert CONTENTION in reasons(good, [run.drop(columns=CONTENTION) for run in new])
     assert "at least 5" in reasons(good[:4], new)
     assert "callers" in reasons(good, [run.assign(function="added") for run in new])

@@ -14,7 +14,7 @@ import pandas as pd
 
 from cmlib.anomaly.detector import AutoPerf
 from cmlib.compare.code import compare_code
-from cmlib.compare.counters import VersionComparison, check_comparable, compare_versions
+from cmlib.compare.counters import VersionComparison, compare_versions, list_obstacles
 from cmlib.compare.layouts import check_layouts, put_back, time_layouts
 from cmlib.compare.report import make_report, to_rows
 from cmlib.compare.source_changes import changed_functions, mark_named
@@ -231,7 +231,7 @@ def _record_until_settled(looks, alpha, smallest):
 
 def _refuse_incomparable(pair, alpha):
     """Raise CmlibError if the counters or machines of both versions can't be compared."""
-    obstacles = check_comparable(
+    obstacles = list_obstacles(
         pair.old.runs,
         pair.new.runs,
         alpha=alpha,
@@ -287,7 +287,7 @@ def _describe_counters(counters, counted_per):
         "differ": counters.anomalous,
         "p_value": None if math.isnan(counters.p_value) else counters.p_value,
         "functions": to_rows(counters.functions),
-        "causes": to_rows(_without_clocks(counters.counters), unbounded=_UNBOUNDED),
+        "causes": to_rows(_without_clocks(counters.causes), unbounded=_UNBOUNDED),
     }
 
 
