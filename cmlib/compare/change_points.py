@@ -47,7 +47,7 @@ class Group:
 
 
 def find_groups(history, *, alpha=0.05, smallest=0.01):
-    """Find the commits at which metrics of a history step, and all metrics that step there.
+    """Find the commits at which the level of one or more metrics changes, and list these metrics.
 
     Parameters
     ----------

@@ -142,9 +142,11 @@ def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, instruc
     Returns
     -------
     verdict : str
-        ``inconclusive`` in place of ``same`` if several threads ran. If repetitions changed, ``slower`` stands only
-        with more of them and more instructions, and ``faster`` only with fewer of both; every other verdict becomes
-        ``inconclusive``.
+        The same verdict, or ``inconclusive``:
+
+        - If several threads ran, ``same`` becomes ``inconclusive``.
+        - If the repetitions changed by the smallest relevant change or more, the verdict becomes ``inconclusive``,
+          unless it is ``slower`` with more repetitions and more instructions, or ``faster`` with fewer of both.
     reasons : list of str
         ``string instructions``, ``threads``, or both, if they limit the verdict.
     """

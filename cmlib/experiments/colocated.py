@@ -295,7 +295,7 @@ def match_pairs(
 def match_mixes(
     runs: dict[str, pd.DataFrame],
 ) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
-    """Cut mixes to work that a program did beside its neighbor in one, and after its neighbor's end in another.
+    """Cut mixes to the same work of a program, done beside its neighbor in one mix and without it in another.
 
     No program of a mix was recorded alone with the same setup. But if the neighbor on the same socket ends early, the
     program continues alone on its socket. That last part of one mix is compared with the same instructions in another

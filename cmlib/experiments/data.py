@@ -51,8 +51,8 @@ def programs(url: str, wanted: str = "all", *, modes: Sequence[str] = ()) -> lis
     url : str
         Store of recordings.
     wanted : str, default "all"
-        Names separated by commas, or "all": every program that has runs in all `modes` and was counted. Programs that
-        other tools recorded are among "all" only if there are no others.
+        Names separated by commas, or "all": every measured program that has runs in all `modes`. Programs that were
+        recorded by other tools are included in "all" only if there are no others.
     modes : sequence of {"ocoe", "mlpx"}, optional
         Modes in which each program must have been recorded. Default: any runs by interval.
 
@@ -291,7 +291,7 @@ def is_simulated(url, programs):
 
 
 def describe_source(url: str, programs: Iterable[str]) -> str:
-    """Write a sentence for captions that the counts of some programs are simulated.
+    """Write the sentence that tells readers of a caption that counts are simulated.
 
     Parameters
     ----------

@@ -228,7 +228,7 @@ def answer_measured(name, profile, caveat=""):
 
 
 def refuse_simulated_program(program: str) -> None:
-    """Raise an error if a program has a simulated run among the recordings, which notebook 00 shows.
+    """Refuse a program with simulated runs, which notebook 00 shows.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ def recorded_matrix(
 def recorded_runs(
     url: str, program: str, target: Target = IPC, *, method: str = "shrinkage", workers: Workers | None = None
 ) -> pd.DataFrame:
-    """Clean the runs of a program that count the target.
+    """Clean the runs of a program in which the target was counted.
 
     Runs of fewer than 20 intervals are left out, and so are totals of whole runs if there are runs by interval. If
     there are sets whose runs can be aligned by progress ("ocoe", "sweep"), the other sets are left out.
@@ -318,7 +318,7 @@ def find_aliases(
 
     Notes
     -----
-    An alias counts work that was done, or work that was not done without a reason for it. If counts are divided by
+    An alias counts completed work, or all cycles without completed work, whatever the reason. If counts are divided by
     cycles, aliases are instructions of a kind (retired branches, loads), micro-ops fetched or dispatched, all cycles
     without retirement, and events at a constant rate per instruction (:func:`cmlib.rank.leaks.find_proportional`).
     :func:`cmlib.io.events.kinds` recognizes the first three. Cycles without retirement for one reason, such as an empty

@@ -93,7 +93,7 @@ def _events_of(counted):
 
 
 def load_suite(name: str, event: str, wanted: str = "all", *, folder: str = "") -> dict[str, pd.DataFrame]:
-    """Load the streams of a published suite, one per case: its first run that counted the event.
+    """Load the streams of a published suite: for each case, its first run in which an event was counted.
 
     Parameters
     ----------

@@ -37,14 +37,14 @@ _HAPPENS_IN = 0.9  # smallest share of the intervals in which a target must have
 
 @dataclass(frozen=True)
 class Target:
-    """Target of a model: the count of an event per count of another event, or per second.
+    """Target of a model: the count of an event, divided by the count of another event or by the time.
 
     Attributes
     ----------
     event : str
         Name of the event.
     per : str
-        Name of the event by which its count is divided; "" for seconds.
+        Name of the other event; "" for the time in seconds.
     """
 
     event: str
