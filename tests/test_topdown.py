@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib import topdown
+from cmlib.errors import InputError
 from cmlib.io import events
 from cmlib.topdown import FormulaError, evaluate, names_in
 from tests.naive import topdown as naive
@@ -40,8 +41,24 @@ def test_a_formula_is_what_python_makes_of_it(a, b, c):
     "formula", ["cycles.__class__()", "cycles ** 2", "cycles +", "[cycles]", "min(cycles)", "'a'"]
 )
 def test_nothing_but_arithmetic_is_a_formula(formula):
-    with pytest.raises((FormulaError, KeyError)):
+    with pytest.raises(FormulaError):
         evaluate(formula, {"cycles": 1.0})
+
+
+def test_a_minus_without_blanks_is_part_of_a_name_and_the_error_says_so():
+    with pytest.raises(FormulaError, match="blank"):
+        evaluate("slots-ex_ret_ops", {"slots": 8.0, "ex_ret_ops": 2.0})
+
+
+@pytest.mark.parametrize("formula, expected", [("1e9 * cycles", 2e9), ("2.5e-3 + 1.E3", 1000.0025)])
+def test_the_exponent_of_a_number_is_no_event(formula, expected):
+    assert evaluate(formula, {"cycles": 2.0}) == expected
+    assert set(names_in(formula)) <= {"cycles"}
+
+
+def test_an_unknown_table_is_refused_with_the_names_of_all_tables():
+    with pytest.raises(InputError, match="amd_zen5.*intel_skylake"):
+        topdown.read_table("amd_zen9")
 
 
 @pytest.mark.parametrize("name", topdown.tables())
@@ -56,7 +73,7 @@ def test_every_table_is_whole(name):
         )
         for text in category.formulas:
             evaluate(text, dict.fromkeys(names_in(text), pd.Series([1.0, 2.0])))
-    assert not table.closes or all(part.formulas for part in table.parts())
+    assert not table.has_testable_sum or all(part.formulas for part in table.parts())
     names = [category.name for category in table.categories]
     assert len(set(names)) == len(names)
 
@@ -104,7 +121,7 @@ def test_what_was_not_counted_is_told_by_name_and_nothing_is_made_up():
     assert "front end" in without_front.missing
 
 
-def test_the_rest_closes_by_definition_and_is_no_proof():
+def test_a_remainder_makes_the_sum_1_which_then_tests_nothing():
     table = topdown.read_table("intel_skylake")
     rates = pd.DataFrame(
         {
@@ -117,7 +134,7 @@ def test_the_rest_closes_by_definition_and_is_no_proof():
     found = topdown.account(rates, table)
     npt.assert_allclose(found.level().sum(axis=1), 1.0)
     npt.assert_allclose(found.shares["back end"], [1 - (1 + 0.5 + 0.4 + 0.5) / 4, 0.25])
-    assert not table.closes
+    assert not table.has_testable_sum
 
 
 def test_a_table_is_chosen_by_what_was_counted():
@@ -125,7 +142,7 @@ def test_a_table_is_chosen_by_what_was_counted():
         ["topdown-retiring", "topdown-fe-bound", "topdown-be-bound", "cycles"]
     ).name.startswith("intel_")
     four = ["topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"]
-    assert topdown.choose_table(["slots", *four]).of_slots
+    assert topdown.choose_table(["slots", *four]).divides_all_slots
     assert topdown.choose_table(["stalled-cycles-frontend", "instructions"]).name == "generic"
     assert topdown.choose_table(["page-faults"]) is None
     assert topdown.choose_table(["cycles", "instructions", *events.core_events(events.table())]) is None

@@ -68,7 +68,9 @@ def test_any_spelling_of_a_tables_events_gives_the_same_account(name, data):
     expected = topdown.account(rates, table).shares
     spelled = {event: respell(data, event) for event in rates}
     pd.testing.assert_frame_equal(topdown.account(rates.rename(columns=spelled), table).shares, expected)
-    assert set(table.takes(spelled.values())) == {spelled[event] for event in table.takes(events)}
+    assert set(table.select_events(spelled.values())) == {
+        spelled[event] for event in table.select_events(events)
+    }
 
 
 @settings(max_examples=10)

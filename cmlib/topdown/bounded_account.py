@@ -360,7 +360,7 @@ def _compute_categories(totals, costs):
     """
     rates = totals["rate"]
     steps = _replace_slots_by_sum(_raise_by_errors(totals))
-    tables = [table for table in fitting_tables(rates.index, costs.table, rates) if table.of_slots]
+    tables = [table for table in fitting_tables(rates.index, costs.table, rates) if table.divides_all_slots]
     accounts = [account(steps, table) for table in tables]
     if not accounts:
         return _Counted([], exact=False, gap=0.0, error=0.0)

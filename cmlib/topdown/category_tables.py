@@ -1,10 +1,13 @@
-"""Read tables of top-down categories (a file for each microarchitecture), and evaluate their formulas of events.
+"""Read the tables of top-down categories, one file per microarchitecture, and evaluate their formulas of events.
 
-:func:`read_table` takes a microarchitecture's name, and returns a :class:`TopdownTable`. :func:`evaluate` takes a
-formula (text) and the values of its events, and returns a number or an array. A category is a kind of use or loss
-of the pipeline's slots (places for one operation that the processor can begin in a cycle). The categories of level
-1 divide all slots; their parts are level 2, and so on. `data/topdown/README.md` describes the format of the files;
-a new table is a file there. Raises a ValueError for an unknown table, and a FormulaError for a malformed formula.
+:func:`read_table` takes the name of a microarchitecture and returns a :class:`TopdownTable`. :func:`evaluate` takes a
+formula (text) and the values of its events, and returns a number or an array.
+
+A processor can begin a fixed number of operations per cycle. Each such opportunity is called a slot. A slot either
+begins an operation that retires, or it is lost. A category is one kind of use or loss, such as "back end". The
+categories of level 1 divide all slots. Their parts are level 2, and so on.
+
+`data/topdown/README.md` describes the format of the files. To add a table, add a file there.
 """
 
 from __future__ import annotations
@@ -36,12 +39,13 @@ class Category:
     parent : str
         Name of the category that it is a part of; empty on level 1.
     formulas : tuple of str
-        Alternative formulas of the number of its slots; the first whose events were all counted is used. ``parent``
-        stands for the slots of the parent, ``slots`` for all. Empty if the category is the rest of its parent.
+        Alternative formulas for the number of its slots. The first one is used for which all events were counted.
+        In a formula, ``parent`` stands for the slots of the parent, and ``slots`` for all slots. The tuple is empty
+        if the category is the remainder: the slots of its parent that are in no other part.
     about : str
-        What these slots are, in one sentence.
+        One sentence that describes these slots.
     advice : str
-        What a programmer can try if there are many; may be empty.
+        What a programmer can try if there are many of them; may be empty.
     """
 
     name: str
@@ -62,20 +66,22 @@ class TopdownTable:
     source : str
         Where the formulas are from.
     slots : tuple of str
-        Alternative formulas of the number of all slots; the first whose events were all counted is used.
-    closes : bool
-        True if the categories of level 1 are counted each by itself, so that their sum is a test; False if one of
-        them is defined as the rest.
+        Alternative formulas for the number of all slots. The first one is used for which all events were counted.
+    has_testable_sum : bool
+        True if each category of level 1 is counted by events of its own. Their shares then add up to 1 only if the
+        counts are right, so the sum is a test of the counts. False if one category is computed from the others: then
+        the sum is always 1.
     categories : tuple of Category
         Parents before their parts.
     widths : tuple of float
-        Slots per cycle of the processors that the table may be of; empty if the formulas have them, or if not known.
+        Slots per cycle of the processors to which the table applies. Empty if the formulas contain this number, or
+        if it is not known.
     """
 
     name: str
     source: str
     slots: tuple[str, ...]
-    closes: bool
+    has_testable_sum: bool
     categories: tuple[Category, ...]
     widths: tuple[float, ...] = ()
 
@@ -84,17 +90,18 @@ class TopdownTable:
         return [category for category in self.categories if category.parent == parent]
 
     @property
-    def of_slots(self):
-        """True if level 1 has retired, front end and back end; other tables account for stalled cycles alone."""
+    def divides_all_slots(self):
+        """True if level 1 contains ``retired``, ``front end`` and ``back end``.
+
+        The table of perf's generic stall events does not: it divides cycles into stalled ones and others.
+        """
         return {"retired", "front end", "back end"} <= {part.name for part in self.parts()}
 
-    @property
-    def parents(self):
-        """Parent of each category below level 1: a dict of str."""
-        return {category.name: category.parent for category in self.categories if category.parent}
+    def select_events(self, events):
+        """List those of the `events` that are in a formula of the table, in any spelling.
 
-    def takes(self, events):
-        """Select the `events` that a formula of the table names, in any spelling; cycles and slots among them."""
+        Cycles and ``topdown.slots`` are also listed, because the number of slots is computed from them.
+        """
         names = set(map(spelling, [*self.events(), "topdown.slots", "cycles"]))
         return [event for event in events if spelling(event) in names]
 
@@ -113,8 +120,9 @@ def tables() -> list[str]:
     list of str
         Sorted names, such as "amd_zen5", which :func:`read_table` takes.
     """
-    written = {file.stem for file in places.shipped("topdown").glob("*.yaml")}
-    return sorted(written | {name for name in processors.known() if processors.read(name)["categories"]})
+    tables_in_yaml = {file.stem for file in places.shipped("topdown").glob("*.yaml")}
+    tables_of_processors = {name for name in processors.known() if processors.read(name)["categories"]}
+    return sorted(tables_in_yaml | tables_of_processors)
 
 
 @cache
@@ -134,41 +142,58 @@ def read_table(name: str) -> TopdownTable:
     Raises
     ------
     ValueError
-        If there is no table of that name.
-    FormulaError
-        If a category in the file has an unknown key.
+        If there is no table of that name, or if a category in the file has an unknown key.
     """
     if name not in tables():
-        raise InputError(f"there is no table {name!r} under data/topdown; there are {', '.join(tables())}.")
+        raise InputError(
+            f"there is no top-down table {name!r} in data/topdown or data/processors. "
+            f"The tables are {', '.join(tables())}."
+        )
     path = places.shipped("topdown") / f"{name}.yaml"
-    if not path.is_file():
-        return _read_processor_table(name)
-    read = places.read_yaml(path)
-    categories = tuple(_list_categories(read["categories"], "", name))
-    widths = tuple(read.get("widths", ()))
-    slots, closes = _as_tuple(read["slots"]), read.get("closes", False)
-    return TopdownTable(name, read["source"], slots, closes, categories, widths)
+    return _read_yaml_table(path) if path.is_file() else _read_processor_table(name)
+
+
+def _read_yaml_table(path):
+    """Read a table from a file in data/topdown, which was written by hand."""
+    contents = places.read_yaml(path)
+    return TopdownTable(
+        name=path.stem,
+        source=contents["source"],
+        slots=_as_tuple(contents["slots"]),
+        has_testable_sum=contents.get("has_testable_sum", False),
+        categories=tuple(_list_categories(contents["categories"], "", path.name)),
+        widths=tuple(contents.get("widths", ())),
+    )
 
 
 def _read_processor_table(name):
-    """Make the table from a file under data/processors, which tools/make_processor_tables.py writes."""
+    """Read a table from a file in data/processors, which tools/make_processor_tables.py made."""
     contents = processors.read(name)
     categories = tuple(
         Category(row["name"], row["parent"], tuple(row["formulas"]), row["about"], row["advice"])
         for row in contents["categories"]
     )
-    return TopdownTable(name, contents["source"], _as_tuple(contents["slots"]), False, categories)
+    return TopdownTable(
+        name=name,
+        source=contents["source"],
+        slots=_as_tuple(contents["slots"]),
+        has_testable_sum=False,  # many vendors' formulas make the sum 1, whatever was counted
+        categories=categories,
+    )
 
 
-def _list_categories(described, parent, table):
-    """Yield each Category of a table's YAML, and after it its parts."""
-    for name, about in described.items():
-        if unknown := set(about) - {"formula", "about", "advice", "parts"}:
-            raise FormulaError(f"data/topdown/{table}.yaml: {name}: {', '.join(sorted(unknown))} is unknown.")
-        formula = about["formula"]
-        formulas = () if formula == REST else _as_tuple(formula)
-        yield Category(name, parent, formulas, about["about"], about.get("advice", ""))
-        yield from _list_categories(about.get("parts", {}), name, table)
+def _list_categories(entry_by_name, parent, file_name):
+    """Yield the Category of each entry in a table's YAML, followed by its parts."""
+    for name, entry in entry_by_name.items():
+        unknown_keys = set(entry) - {"formula", "about", "advice", "parts"}
+        if unknown_keys:
+            raise InputError(
+                f"data/topdown/{file_name}: category {name!r} has the unknown keys {sorted(unknown_keys)}. "
+                "A category has the keys formula, about, advice and parts."
+            )
+        formulas = () if entry["formula"] == REST else _as_tuple(entry["formula"])
+        yield Category(name, parent, formulas, entry["about"], entry.get("advice", ""))
+        yield from _list_categories(entry.get("parts", {}), name, file_name)
 
 
 def _as_tuple(formula):
@@ -176,11 +201,13 @@ def _as_tuple(formula):
     return tuple(formula) if isinstance(formula, list) else (formula,)
 
 
-# An event's name in a formula: words with dots, colons, equals signs and dashes between them, as in `topdown.slots`,
-# `cycles:u`, `branch-misses`.
-_NAME = re.compile(r"[A-Za-z_][\w]*(?:[.:=][\w]+|-(?=[A-Za-z])[\w]+)*")
-# Functions by their names in formulas, with their numbers of arguments; operators by their nodes in syntax trees.
+# An event's name in a formula, such as `topdown.slots`, `cycles:u` or `branch-misses`: words that are
+# joined by a dot, colon, equals sign or dash. A dash joins only if a letter follows, so that `cycles-1` is a
+# subtraction. A name does not begin within a number, so that `1e9` contains none.
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:[.:=]\w+|-(?=[A-Za-z])\w+)*")
+# Functions by name, with the number of their arguments.
 _FUNCTIONS = {"min": (np.minimum, 2), "max": (np.maximum, 2), "where": (np.where, 3)}
+# Operators by their node in Python's syntax tree.
 _OPERATORS: dict[type, Callable] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -194,21 +221,21 @@ _OPERATORS: dict[type, Callable] = {
 
 
 class FormulaError(CmlibError):
-    """Raised where a formula or a table of formulas is malformed."""
+    """Raised if a formula is malformed, or if a name in it has no value."""
 
 
 def names_in(formula):
-    """List the events that a formula takes.
+    """List the names in a formula: events, ``slots`` and ``parent``.
 
     Parameters
     ----------
     formula : str
-        Of a top-down table, such as ``slots - ex_ret_ops``.
+        A formula of a top-down table, such as ``slots - ex_ret_ops``.
 
     Returns
     -------
     list of str
-        Each once, in the order of the formula.
+        Each name once, in the order of the formula.
     """
     return list(dict.fromkeys(name for name in _NAME.findall(formula) if name not in _FUNCTIONS))
 
@@ -219,46 +246,61 @@ def evaluate(formula, values):
     Parameters
     ----------
     formula : str
-        Of events, numbers, ``+ - * /``, brackets, ``min``, ``max`` and ``where``; nothing else is run.
+        Names of events, numbers, ``+ - * /``, comparisons, brackets, ``min``, ``max`` and ``where``. Nothing else is
+        executed. A minus has blanks around it, because the name of an event may contain dashes.
     values : mapping of str to float or ndarray
         Value of each name in the formula.
 
     Returns
     -------
     float or ndarray
-        Its value; infinite or NaN where it divides by 0.
+        Value of the formula; infinite or NaN where it divides by 0.
 
     Raises
     ------
     FormulaError
-        If it is no such formula.
-    KeyError
-        If a name in it has no value.
+        If the formula is malformed, or if a name in it has no value.
     """
     names = names_in(formula)
+    for name in names:
+        if name not in values:
+            raise FormulaError(_describe_missing_value(formula, name))
+    # Python can't parse names such as `topdown.slots`, so a variable stands for each: x0, x1, …
     variables = {name: f"x{number}" for number, name in enumerate(names)}
-    numbered = _NAME.sub(lambda match: variables.get(match[0], match[0]), formula)
+    with_variables = _NAME.sub(lambda match: variables.get(match[0], match[0]), formula)
     try:
-        tree = ast.parse(numbered, mode="eval").body
+        tree = ast.parse(with_variables, mode="eval").body
     except SyntaxError as error:
         raise FormulaError(f"{formula!r} is not a formula: {error.msg}") from None
+    value_by_variable = {variables[name]: values[name] for name in names}
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _compute_node(tree, {variables[name]: values[name] for name in names}, formula)
+        return _compute_node(tree, value_by_variable, formula)
+
+
+def _describe_missing_value(formula, name):
+    """Return the message that a name in a formula has no value."""
+    message = f"formula {formula!r}: there is no value for {name!r}."
+    if "-" in name:
+        message += " If its dash is a minus, write a blank on each side of it."
+    return message
 
 
 def _compute_node(node, values, formula):
-    """Compute a node of the formula's syntax tree from the `values` of its names; `formula` is for messages."""
+    """Compute a node of a formula's syntax tree.
+
+    `values` has the value of each variable. `formula` is the whole formula, for messages.
+    """
     match node:
         case ast.Name(id=name) if name in values:
             return values[name]
         case ast.Constant(value=int() | float() as number):
             return number
-        case (
-            ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right])
-        ) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](
-                _compute_node(left, values, formula), _compute_node(right, values, formula)
-            )
+        case ast.BinOp(left=left, op=symbol, right=right) if type(symbol) in _OPERATORS:
+            compute = _OPERATORS[type(symbol)]
+            return compute(_compute_node(left, values, formula), _compute_node(right, values, formula))
+        case ast.Compare(left=left, ops=[symbol], comparators=[right]) if type(symbol) in _OPERATORS:
+            compare = _OPERATORS[type(symbol)]
+            return compare(_compute_node(left, values, formula), _compute_node(right, values, formula))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_compute_node(operand, values, formula)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
@@ -266,6 +308,6 @@ def _compute_node(node, values, formula):
             if len(arguments) == n_arguments:
                 return function(*(_compute_node(argument, values, formula) for argument in arguments))
     raise FormulaError(
-        f"{formula!r} is not a formula: it takes events, numbers, + - * / and brackets, min(a, b), max(a, b) and "
-        "where(a > b, if so, if not)."
+        f"{formula!r} is not a formula. A formula consists of events, numbers, + - * /, brackets, min(a, b), "
+        "max(a, b) and where(a > b, value if true, value if false)."
     )

@@ -57,7 +57,10 @@ class Account:
 
     def is_tested(self):
         """Return True if the sum of level 1 tests the counts: all of it was counted, and nothing is a remainder."""
-        return self.table.closes and not {part.name for part in self.table.parts()} & self.missing.keys()
+        return (
+            self.table.has_testable_sum
+            and not {part.name for part in self.table.parts()} & self.missing.keys()
+        )
 
 
 def account(rates: pd.DataFrame, table: TopdownTable) -> Account:

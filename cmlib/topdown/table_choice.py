@@ -124,7 +124,7 @@ def slots_as_cycles(counts, running):
     slot_columns = _find_slot_columns(counts, table)
     if "cycles" in counts or not slot_columns:
         return counts, running
-    columns = table.takes(counts)
+    columns = table.select_events(counts)
     return (
         counts[columns].assign(cycles=counts[slot_columns].sum(axis=1, skipna=False)),
         running[columns].assign(cycles=running[slot_columns].min(axis=1, skipna=False)),

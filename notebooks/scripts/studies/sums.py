@@ -183,7 +183,7 @@ def judge_every_way(name):
     """The rows of all ways of cleaning and merging a program."""
     sums, rows = separate_sums(name), []
     counted = set(data.interval_runs(url, [name])["events"].explode())
-    wanted = {*tables[name].takes(counted), *PINNED,
+    wanted = {*tables[name].select_events(counted), *PINNED,
               *(event for whole, parts in sums for event in (whole, *parts))}
     for how in clean.DISTINCT_METHODS:
         steps = experiments.cleaned_steps(url, name, wanted, method=how, workers=workers)
