@@ -37,9 +37,9 @@ class NothingRecordedError(CmlibError):
 
 
 class UnfitRecordingError(NothingRecordedError, ValueError):
-    """What is recorded can't answer what a notebook asks: it is too short, lacks events, or can't be compared.
+    """The recordings can't answer the question of a notebook: they are too short, lack events, or can't be compared.
 
-    A kind of :class:`NothingRecordedError`, as the notebook is left out of a report for either reason.
+    It is a kind of :class:`NothingRecordedError`, because the notebook is left out of a report for either reason.
     """
 
 

@@ -24,7 +24,7 @@ def lengths_by_ends(ends):
 
 
 def whole_intervals(lengths):
-    """Mark whole intervals: all but the last, where the program's end cut it short.
+    """Mark the whole intervals, without a last interval that the end of the program cut short.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class Workers:
     Parameters
     ----------
     jobs : int, default -1
-        Processes at a time; -1: one a processor.
+        Processes at a time; -1: one per processor.
     executor : {"processes", "dask"}, default "processes"
         Processes of this machine, or workers of a Dask cluster.
     scheduler : str, optional
@@ -71,7 +71,7 @@ class Workers:
 
 
 def parallel_map(function: Callable, items: Iterable, workers: Workers | None = None) -> Iterator:
-    """Apply `function` to every item, many at a time, and give the results in order.
+    """Apply `function` to every item, many at a time, and return the results in order.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def parallel_map(function: Callable, items: Iterable, workers: Workers | None = 
     items : iterable
         Arguments of the calls.
     workers : Workers, optional
-        Default: one process a processor.
+        Default: one process per processor.
 
     Returns
     -------

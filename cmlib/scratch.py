@@ -49,9 +49,9 @@ def lasting_folder():
 
 
 def _lock(folder, flags=0):
-    """Lock a folder; an open descriptor (int) that holds the lock, or None if it is gone, or another process has it.
+    """Lock a folder; return an open descriptor (int) that holds the lock.
 
-    `flags` are added to those of flock.
+    Returns None if the folder is gone, or another process has the lock. `flags` are added to those of flock.
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

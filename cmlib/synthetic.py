@@ -17,10 +17,16 @@ __all__ = ["product_pair_data"]
 
 
 class PlantedPairs(NamedTuple):
-    """Rates of events, their IPC, and the pairs that act on it together.
+    """Rates of events, their IPC, and the pairs of events that act on it together.
 
-    `X` is a DataFrame [events per cycle], a row per step, a column per event; `ipc` a Series of the same rows
-    [instructions per cycle]; `pairs` a tuple of pairs of names.
+    Attributes
+    ----------
+    X : DataFrame, shape (n_steps, n_events)
+        Events per cycle.
+    ipc : Series, shape (n_steps,)
+        Instructions per cycle.
+    pairs : tuple of (str, str)
+        Names of the events of each pair.
     """
 
     X: pd.DataFrame

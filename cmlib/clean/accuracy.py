@@ -150,7 +150,7 @@ class Reference:
     Attributes
     ----------
     series : list of Series
-        Counts [events per interval] by the end of the interval [s], one a run, without
+        Counts [events per interval] by the end of the interval [s], one per run, without
         a last interval that was cut short.
     total : float
         Mean over the runs of the sum of all intervals.

@@ -84,12 +84,11 @@ def _fill(values, missing, k):
 def interpolate(values, running):
     """Estimate counts of the time in which an event was not counted by linear interpolation of its rate.
 
-    Scaling assumes that an event went on, while it was not counted, at the rate of
-    its own interval. Here the rate is known for the share of each interval in which
-    the event ran, taken as one stretch in the interval's middle, and runs straight
-    from one such stretch to the next; an interval's count is the area below the line
-    (after Mathur and Cook's linear interpolation between observed sub-intervals,
-    [38] in CounterMiner; perf prints shares, not the sub-intervals themselves).
+    perf's scaling assumes that an event went on at the rate of its own interval while it was not counted. Here the
+    rate is known for the share of each interval in which the event was counted. This share is taken as one stretch
+    in the middle of the interval. Between two such stretches, the rate follows a straight line. An interval's count
+    is the area below this line. The method is that of Mathur and Cook ([38] in CounterMiner), who interpolate
+    between observed sub-intervals; perf prints only shares, not the sub-intervals.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ _LONGEST = 400  # characters of a line about the result
 @click.option(
     "--jobs",
     type=int,
-    help="Processes that compute at a time; -1 means one a processor. From 2, two notebooks run side by side.",
+    help="Processes that compute at a time; -1 means one per processor. From 2, two notebooks run side by side.",
 )
 @processor_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, as in answers.json.")

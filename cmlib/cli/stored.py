@@ -33,7 +33,7 @@ def set_names(ctx, param, incomplete):
 
 @click.command("list", epilog="Example: cmlib list")
 def list_():
-    """List the programs recorded, with what there is of each.
+    """List the recorded programs.
 
     Prints a line per program: numbers of runs and events, size, sets of runs, and whether it was recorded here or
     imported.

@@ -20,10 +20,22 @@ PROBE = "probe"  # name of the set that only finds out which events count at all
 class Plan:
     """The events of one run, and how they are counted.
 
-    `pinned` events are counted all the time; each of `groups` (tuples of names) is scheduled on the counters as a
-    whole. `set` is the name of the plans that together count all events, `part` the number of this one among them;
-    `mode` is "ocoe" (no multiplexing) or "mlpx"; `interval_ms` is the length of an interval [ms], `modifier` perf's
-    ("u": user mode).
+    Attributes
+    ----------
+    set : str
+        Name of the plans that together count all events.
+    mode : {"ocoe", "mlpx"}
+        Without or with multiplexing.
+    part : int
+        Number of this plan in its set.
+    pinned : tuple of str
+        Events that are counted all the time.
+    groups : tuple of tuple of str
+        Groups of events; each group is scheduled on the counters as a whole.
+    interval_ms : int
+        Length of an interval [ms].
+    modifier : str
+        perf's modifier; "u" is user mode.
     """
 
     set: str

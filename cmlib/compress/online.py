@@ -25,7 +25,17 @@ _SLACK = 0.5
 
 
 class Span(NamedTuple):
-    """Sums over x of the current line's samples: `mean` is relative to x_start, `scatter` the sum of (x - mean)²."""
+    """Sums over x of the current line's samples.
+
+    Attributes
+    ----------
+    n, x_start, x_last : float
+        Number of samples, and their first and last x.
+    mean : float
+        Mean of x, relative to x_start.
+    scatter : float
+        Sum of (x - mean)².
+    """
 
     n: float
     x_start: float
@@ -37,9 +47,20 @@ class Span(NamedTuple):
 class Fit(NamedTuple):
     """Sums over the same samples of one event's y.
 
-    `mean` is relative to y_start, `joint` the sum of (x - mean)(y - mean), `slope` that of the least-squares line
-    (Eq. 3), 0 for a single sample, `sse` the sum of its squared residuals (Eq. 8); `rising` and `falling` are the
-    cumulative sums of the drift test.
+    Attributes
+    ----------
+    y_start, y_last : float
+        First and last y.
+    mean : float
+        Mean of y, relative to y_start.
+    joint : float
+        Sum of (x - mean)(y - mean).
+    slope : float
+        Slope of the least-squares line (Eq. 3); 0 for a single sample.
+    sse : float
+        Sum of the line's squared residuals (Eq. 8).
+    rising, falling : float
+        Cumulative sums of the drift test.
     """
 
     y_start: float

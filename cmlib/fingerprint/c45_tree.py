@@ -22,11 +22,20 @@ _TOLERATED_IN_TRAINING = 1e-3
 
 @dataclass
 class Node:
-    """A node: row numbers of the training samples that reach it, and their counts by class; without sons a leaf.
+    """A node of the tree; a leaf if it has no sons.
 
-    `rows` is an array of int, `counts` an array (n_classes,); `feature` is the number of the column that it splits
-    on, `threshold` the largest value that goes to the left son (-1 and NaN in a leaf); `sons` are the left and the
-    right Node.
+    Attributes
+    ----------
+    rows : ndarray of int
+        Numbers of the training samples that reach it.
+    counts : ndarray, shape (n_classes,)
+        Number of these samples by class.
+    feature : int
+        Number of the column that it splits on; -1 in a leaf.
+    threshold : float
+        Largest value that goes to the left son; NaN in a leaf.
+    sons : tuple of Node
+        The left and the right node; empty in a leaf.
     """
 
     rows: np.ndarray

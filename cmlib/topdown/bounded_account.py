@@ -39,9 +39,16 @@ _AGREES = 0.01  # share of the slots up to which a contradiction between counts 
 
 @dataclass(frozen=True)
 class Bound:
-    """One statement of an event or a formula: a sum of shares is between `low` and `high` [share of slots, 0-1].
+    """A bound on a sum of shares, from one event or formula.
 
-    `categories` are the names of those that are added up, `events` the names of those that it is computed from.
+    Attributes
+    ----------
+    categories : tuple of str
+        Names of the categories whose shares are added up.
+    low, high : float
+        Lower and upper bound of the sum [share of the slots, 0-1].
+    events : tuple of str
+        Names of the events that it is computed from.
     """
 
     categories: tuple

@@ -111,8 +111,8 @@ class CycleShare:
     def weight(self):
         """Return the share of the cycles [0–1] by which known costs are compared with a threshold.
 
-        It is the middle of the range for events that surely cost something. Of misses that other work may hide, a
-        quarter of the latency counts: 605 recordings of SPEC lost 110 cycles per last-level miss at most.
+        For events that surely cost something, it is the middle of the range. For misses that other work may hide, a
+        quarter of the latency counts: in 605 recordings of SPEC, a last-level miss cost at most 110 cycles.
         """
         weights = [(event.low + event.high) / 2 if event.low else event.high / 4 for event in self.events]
         return min(self.high, sum(weights))

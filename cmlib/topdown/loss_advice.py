@@ -107,7 +107,10 @@ def _choose_losses(shares, verdict, category_by_loss):
 
 
 def _limit_loss(shares, name):
-    """Return the most that advice on a loss can bring [% of the cycles]; None if only what retired bounds it."""
+    """Return the most that advice on a loss can bring [% of the cycles].
+
+    Returns None if no count bounds the loss, except that it is less than what did not retire.
+    """
     low, high = shares.loc[name, ["low", "high"]]
     is_bounded = high < 1 - shares.at["retired", "low"] - _SAME or low > _NAMED * high
     if not is_bounded:

@@ -30,13 +30,15 @@ class Account:
     table : cmlib.topdown.category_tables.TopdownTable
         The table (formulas of the categories) that was used.
     shares : DataFrame, shape (steps, categories)
-        Shares of all slots (0–1, or slightly outside where counts are uncertain; NaN without slots), a row per step. Of
-        level 1 those that could be computed, below it the parts of a category of which all could.
+        Shares of all slots (0–1, or slightly outside where counts are uncertain; NaN without slots). It has the
+        categories of level 1 that could be computed. Below level 1, the parts of a category are included if all of
+        them could be computed.
     formulas : dict of str to str
-        The formula by which each category was computed, in `shares` or not; ``what the others leave`` for a remainder.
+        The formula by which each category was computed, also of categories that are not in `shares`; ``what the
+        others leave`` for a remainder.
     missing : dict of str to tuple of str
-        Of each category of level 1 or below one in `shares` that could not be computed, the events that were not
-        counted; () for a remainder.
+        Events that were not counted, by category that could not be computed; () for a remainder. It has categories
+        of level 1 and parts of categories in `shares`.
     slots : Series, shape (steps,)
         Slots per cycle.
     """

@@ -21,10 +21,20 @@ _LONGEST_ROTATION_MS = 25  # between turns of multiplexed groups: beyond it, int
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of `cmlib doctor`; all fields are str.
+    """One line of `cmlib doctor`.
 
-    `id` names what was examined (such as "counters"), `severity` is "ok", "note", "warning" or "error", `what` was
-    found, `numbers` are behind it, `todo` is what to do.
+    Attributes
+    ----------
+    id : str
+        What was examined, such as "counters".
+    severity : {"ok", "note", "warning", "error"}
+        How bad it is.
+    what : str
+        What was found.
+    numbers : str
+        The numbers behind it.
+    todo : str
+        What to do.
     """
 
     id: str
@@ -36,10 +46,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examination:
-    """Result of :func:`examine`: numbers of offered and good counters, Findings, and the machine's description.
+    """Result of :func:`examine`.
 
-    `good_counters` are those of the offered ones that count correctly; `machine` is a dict as of
-    :func:`cmlib.collect.machine.describe`.
+    Attributes
+    ----------
+    offered_counters, good_counters : int
+        Number of counters that the machine offers, and of those that count correctly.
+    findings : list of Finding
+    machine : dict
+        Description of the machine, from :func:`cmlib.collect.machine.describe`.
     """
 
     offered_counters: int

@@ -91,8 +91,13 @@ _KINDS = {0: HARDWARE, 1: SOFTWARE}  # perf_event_open's types
 class Countable:
     """An event that can be counted both in regions and in whole programs.
 
-    `config` is perf_event_open's number, as ``TYPE:CODE`` or ``CODE`` of a raw event; `encoding` is perf's way to
-    write the event.
+    Attributes
+    ----------
+    name : str
+    config : str
+        perf_event_open's number, as ``TYPE:CODE``, or ``CODE`` of a raw event.
+    encoding : str
+        The event as perf takes it.
     """
 
     name: str

@@ -41,10 +41,18 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class AttachTarget:
-    """What to count that runs already.
+    """Something that runs already and is to be counted.
 
-    `options` are perf's (such as ``-p 12,34``), `command` is its name in metadata, `about` (dict) is noted with the
-    recording as "attached", `pids` are the numbers of its processes if it is some; empty else.
+    Attributes
+    ----------
+    options : tuple of str
+        perf's options, such as ``-p 12,34``.
+    command : str
+        Name in the metadata.
+    about : dict
+        Noted with the recording as "attached".
+    pids : tuple of int
+        Numbers of the processes; empty for a cgroup or the system.
     """
 
     options: tuple[str, ...]

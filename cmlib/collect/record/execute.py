@@ -31,8 +31,14 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 class LaunchSpec:
     """A program ready to run.
 
-    `command` is a list of str, `environment` has the variables that it needs besides those of this process. Of a
-    server, `pids` are the numbers of its processes, which perf counts, while the command is its load; else empty.
+    Attributes
+    ----------
+    command : list of str
+        The command; for a server, its load.
+    pids : tuple of int
+        Numbers of a server's processes, which perf counts; empty for other programs.
+    environment : mapping of str to str
+        Variables that the command needs besides those of this process.
     """
 
     command: list[str]
@@ -44,9 +50,13 @@ class LaunchSpec:
 class Program:
     """A program to record.
 
-    `command` (str) is noted in the metadata. `prepare` takes no argument and returns a context manager that yields
-    a LaunchSpec (the command, and the processes to count); where a program is a server, it starts and ends it, and
-    the LaunchSpec's command is then its load.
+    Attributes
+    ----------
+    command : str
+        Noted in the metadata.
+    prepare : callable
+        Takes no argument and returns a context manager that yields a LaunchSpec. For a server it starts and ends
+        the server, and the LaunchSpec's command is its load.
     """
 
     command: str
@@ -57,10 +67,19 @@ class Program:
 class PerfOutcome:
     """What perf and the program of one run wrote, and their exit codes.
 
-    `raw` is perf's output (bytes); `exit_code` (int) the program's as a shell gives it, None if perf did not start it;
-    `perf_code` (int) perf's; `program_stderr` and `perf_stderr` (str) are what each wrote to standard error. `ended`
-    says what ended the recording of processes that ran already: "time" (as long as asked for), "stopped" (a signal),
-    "process" (all that were counted ended) or "perf" (perf failed); always "time" for a program that perf started.
+    Attributes
+    ----------
+    raw : bytes
+        perf's output.
+    exit_code : int or None
+        The program's exit code, as a shell gives it; None if perf did not start it.
+    perf_code : int
+        perf's exit code.
+    program_stderr, perf_stderr : str
+        What each wrote to standard error.
+    ended : {"time", "stopped", "process", "perf"}
+        What ended the recording of processes that ran already: the time asked for, a signal, the end of all counted
+        processes, or a failure of perf. Always "time" for a program that perf started.
     """
 
     raw: bytes
@@ -172,10 +191,10 @@ def _wrap_in_shell(program, variables, errors, status):
 
 
 def check_outcome(outcome, plan, command):
-    """Raise RecordError if perf refused the events, or the program or perf failed, as no repetition helps there.
+    """Raise RecordError if perf refused the events, or if the program or perf failed.
 
-    `outcome` is a PerfOutcome (what perf and the program wrote), `plan` the Plan (events of one run) that was
-    counted, `command` the program's, as text.
+    A repetition does not help in these cases. `outcome` is a PerfOutcome (what perf and the program wrote), `plan`
+    the Plan (events of one run) that was counted, `command` the program's, as text.
     """
     perf_message = last_lines(outcome.perf_stderr)
     if outcome.exit_code is None:

@@ -153,10 +153,16 @@ def _to_bytes(text):
 
 @dataclass(frozen=True)
 class Simulation:
-    """Result of :func:`simulate`: what Callgrind wrote of one run.
+    """Callgrind's output for one run.
 
-    `raw` (bytes) are the files of all processes, one after another; `seconds` the elapsed time [s]; `in_order` the
-    number of lines of the last level that continued a stream, with prefetching (else 0).
+    Attributes
+    ----------
+    raw : bytes
+        The files of all processes, one after another.
+    seconds : float
+        Elapsed time [s].
+    in_order : int
+        With prefetching, the number of lines of the last level that continued a stream; else 0.
     """
 
     raw: bytes
