@@ -22,7 +22,7 @@ from cmlib.collect.simulate.valgrind import (
     cache_options,
     simulate,
 )
-from cmlib.compare.interpreters import remove_script
+from cmlib.compare.interpreters import replace_script
 from cmlib.compare.layouts import put_back
 from cmlib.compare.report import make_report, to_rows
 from cmlib.compare.simulated_counts import (
@@ -249,7 +249,7 @@ def _announce(commands, n_runs, notify):
     seconds = sum(
         run_timed(command.argv(0), environment={}, timeout=command.timeout)[1] for command in commands
     )
-    n_empty = sum(remove_script(command.argv(0), "") is not None for command in commands)
+    n_empty = sum(replace_script(command.argv(0), "") is not None for command in commands)
     n_simulations = 2 * n_runs + n_empty
     least, most = (n_simulations * (_START_S + times * seconds / 2) for times in _SLOWDOWN)
     of_empty = f", {n_empty} of an empty script" if n_empty else ""
@@ -303,7 +303,7 @@ def _simulate_startup(version, options):
     with scratch_folder() as folder, contextlib.suppress(CmlibError):
         empty = folder / "empty"
         empty.touch()
-        argv = remove_script(version.argv(0), str(empty))
+        argv = replace_script(version.argv(0), str(empty))
         if argv:
             return _sum_by_function(_simulate_run(version, argv, options))
     return None
