@@ -88,7 +88,7 @@ def test_one_pass_alone_bounds_the_account_of_all_recordings_and_names_what_it_n
     verdict = find_bottleneck(told, found, ZEN5)
     largest = truth[list(topdown.LOSSES)].idxmax()
     assert largest in verdict.limits
-    assert "de_no_dispatch_per_slot.backend_stalls" in {event["name"] for event in verdict.decide}
+    assert "de_no_dispatch_per_slot.backend_stalls" in {event["name"] for event in verdict.deciding_events}
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -239,6 +239,13 @@ def test_the_front_end_is_decided_where_half_of_the_cycles_had_no_op():
     assert verdict.certainty == "open" and set(verdict.limits) == set(topdown.LOSSES)
     rates = of({"instructions": 7.0, "branches": 0.5})
     assert find_bottleneck(bounds(rates, ZEN5), rates, ZEN5).certainty == "little lost"
+
+
+def test_two_losses_of_exactly_the_same_size_both_limit_the_program():
+    rates = {"slots": 4.0, "topdown-retiring": 1.0, "topdown-bad-spec": 0.5}
+    counts = of(rates | {"topdown-fe-bound": 1.25, "topdown-be-bound": 1.25})
+    verdict = find_bottleneck(bounds(counts, read_costs()), counts, read_costs())
+    assert verdict.certainty == "counted" and set(verdict.limits) == {"front end", "back end"}
 
 
 def test_counts_that_contradict_each_other_are_told():

@@ -13,8 +13,11 @@ def command_to_decide(verdict, metrics, are_listed, modifier, interval_ms, core)
     The command names the events that `verdict` lacks. It names a metric group, from which perf computes level 1, if
     `are_listed` (the recording machine's perf has the group) or if no deciding events are known.
     """
-    if verdict.decide and not are_listed:
-        names = [_spell_event(event, modifier, core) for event in ("instructions", "cycles", *verdict.decide)]
+    if verdict.deciding_events and not are_listed:
+        names = [
+            _spell_event(event, modifier, core)
+            for event in ("instructions", "cycles", *verdict.deciding_events)
+        ]
         return perf_stat(names, interval_ms)
     if verdict.certainty not in ("open", "likely") or not metrics:
         return ""
@@ -47,11 +50,12 @@ def command_to_separate(verdict, metrics, recording):
         line = command_line("perf", "stat", "-M", group, "--", *words)
         remark = "; ".join(f"{where}: -M {name}" for where, name in other_groups)
         return f"{line}   ({remark})" if line and remark else line
-    if not verdict.decide:
+    if not verdict.deciding_events:
         return ""
     pmu = recording.core
     names = [
-        _spell_event(event, recording.modifier, pmu) for event in ("instructions", "cycles", *verdict.decide)
+        _spell_event(event, recording.modifier, pmu)
+        for event in ("instructions", "cycles", *verdict.deciding_events)
     ]
     return command_line("perf", "stat", "-e", ",".join(names), "--", *words)
 
