@@ -53,9 +53,9 @@ def test_one_multiplexed_file_becomes_a_report_that_says_how_sure_it_is(imported
     page = opened(imported, new_page, pictures / "imported.png")
     assert left_out(imported) == OF_OTHERS | OF_STALLS | OF_SEVERAL_RUNS
     card = unfolded(page)
-    assert "14 events, 12 of them multiplexed" in card
-    assert "Not decided" in card and "are lost to the front end, at most" in card
-    assert re.search(r"order hot functions next to each other\s+38\b", card)
+    assert "14 events, 12 of which took turns on the counters" in card
+    assert "Not decided" in card and "Of all slots: front end" in card
+    assert re.search(r"place hot functions next to each other\s+38\b", card)
     assert "To narrow it down, record" in card
     command = page.locator("article .copy code").inner_text()
     assert re.fullmatch(r"perf stat -I 100 -x, -e instructions:u,.* -o FILE -- COMMAND", command)
