@@ -96,8 +96,8 @@ def _ended_as_by_ctrl_c():
     """
     numbers = []
     if threading.current_thread() is threading.main_thread():
-        both = (signal.SIGTERM, signal.SIGHUP)
-        numbers = [number for number in both if signal.getsignal(number) is signal.SIG_DFL]
+        candidates = (signal.SIGTERM, signal.SIGHUP)
+        numbers = [number for number in candidates if signal.getsignal(number) is signal.SIG_DFL]
     for number in numbers:
         signal.signal(number, signal.default_int_handler)
     try:
@@ -138,9 +138,9 @@ def _show(error):
 
 def _describe_bug(error):
     """Describe an unexpected error for a report: the error, the modules and lines that it passed, and the command."""
-    reached = [(_name_module(frame), line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    inside = [place for place in reached if place[0].startswith(_OURS)]
-    lines = dict.fromkeys(f"{module}:{line}" for module, line in (*inside[-3:], reached[-1]))
+    steps = [(_name_module(frame), line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    own_steps = [(module, line) for module, line in steps if module.startswith(_OURS)]
+    lines = dict.fromkeys(f"{module}:{line}" for module, line in (*own_steps[-3:], steps[-1]))
     reason = abridged("".join(traceback.format_exception_only(error)).strip())
     command = shlex.join(["cmlib", *map(hide, sys.argv[1:])])
     return (

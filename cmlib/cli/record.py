@@ -122,8 +122,11 @@ def record(context, name, command, samples, simulated, **settings):
     Instead: --samples samples it, --simulate simulates it, and --pid, --cgroup and --system count what runs already.
     Prints how many runs were made. A NAME that has runs of another command or machine is refused.
     """
-    running = {key: settings.pop(key) for key in ("pids", "cgroup", "system")}
-    running = {key: value for key, value in running.items() if value not in (None, False)}
+    running = {}
+    for key in ("pids", "cgroup", "system"):
+        value = settings.pop(key)
+        if value not in (None, False):
+            running[key] = value
     if len(running) > 1:
         raise click.UsageError("--pid, --cgroup and --system: give one of them.")
     asked = {_RUNNING: running, SIMULATED: simulated is not None, _SAMPLED: samples}
@@ -132,9 +135,10 @@ def record(context, name, command, samples, simulated, **settings):
         _attach(name, command, running, **settings)
     elif source == SIMULATED:
         _simulate(name, command, caches=simulated, **settings)
+    elif source == _SAMPLED:
+        _sample(*_choose_program(name, command, **settings), **settings)
     else:
-        name, recorded = _choose_program(name, command, **settings)
-        (_sample if samples else _count)(name, recorded, **settings)
+        _count(*_choose_program(name, command, **settings), **settings)
 
 
 def _count(name, recorded, *, note, wait, **settings):
@@ -144,10 +148,9 @@ def _count(name, recorded, *, note, wait, **settings):
     """
     from cmlib.collect.record import record_program
 
-    for set_name, files_by_set in record_program(
-        name, recorded, _make_request(settings), wait=wait, note=note
-    ).items():
-        say(f"{name}: {len(files_by_set)} runs made, set {set_name} is complete")
+    files_by_set = record_program(name, recorded, _make_request(settings), wait=wait, note=note)
+    for set_name, files in files_by_set.items():
+        say(f"{name}: {len(files)} runs made, set {set_name} is complete")
     say(f"Study it: {command_of_report(name)}")
 
 
@@ -163,8 +166,8 @@ def _make_request(settings):
 def _attach(name, command, running, *, seconds, note, wait, **settings):
     """Record what runs already, and print the run's name.
 
-    `running` is a dict of one option's name (pids, cgroup or system) and value; `command` must be empty
-    (click.UsageError).
+    `running` is a dict of one option's name (pids, cgroup or system) and value. Raises click.UsageError if `command`
+    is not empty.
     """
     if name is None:
         raise click.UsageError("give a NAME for what is recorded.")
@@ -173,11 +176,16 @@ def _attach(name, command, running, *, seconds, note, wait, **settings):
     from cmlib.collect.record import record_attached
     from cmlib.collect.record.attached import cgroup, processes, system
 
-    targets = {"pids": processes, "cgroup": cgroup, "system": lambda _: system()}
-    ((kind, named),) = running.items()
-    options = {"seconds": seconds, "wait": wait, "note": note, "notify": functools.partial(say, err=True)}
-    made = record_attached(name, targets[kind](named), _make_request(settings), **options)
-    say(f"{name}: run {made.stem} is recorded")
+    if "pids" in running:
+        target = processes(running["pids"])
+    elif "cgroup" in running:
+        target = cgroup(running["cgroup"])
+    else:
+        target = system()
+    notify = functools.partial(say, err=True)
+    request = _make_request(settings)
+    file = record_attached(name, target, request, seconds=seconds, wait=wait, note=note, notify=notify)
+    say(f"{name}: run {file.stem} is recorded")
     say(f"Study it: {command_of_report(name)}")
 
 
@@ -188,15 +196,15 @@ def _sample(name, recorded, *, events, modifier, wait, period, compress, **_):
     group = [event.strip() for event in events.split(",")] if events else HARDWARE_GROUP
     settings = {"modifier": modifier, "wait": wait, "period": period, "compress": compress}
     out, metadata = record_stream(name, recorded, group, **settings)
-    form = f"{metadata['n_lines']} lines instead" if compress else "kept as perf printed them"
-    say(f"{name}: {metadata['n_samples']} samples ({metadata['n_lost']} lost), {form}: {out}")
+    stored = f"{metadata['n_lines']} lines instead" if compress else "kept as perf printed them"
+    say(f"{name}: {metadata['n_samples']} samples ({metadata['n_lost']} lost), {stored}: {out}")
 
 
 def _simulate(name, command, *, caches, **settings):
     """Record a command (list of str) under Valgrind, and print how many runs were made.
 
-    `caches` maps Valgrind's names of caches to ``SIZE,WAYS,LINE`` (None for this machine's). click.UsageError without
-    a name or command.
+    `caches` maps Valgrind's names of caches to ``SIZE,WAYS,LINE`` (None for this machine's). Raises click.UsageError
+    without a name or command.
     """
     if name is None or not command:
         raise click.UsageError("--simulate takes a NAME and a command after --.")
@@ -206,7 +214,8 @@ def _simulate(name, command, *, caches, **settings):
     notify = functools.partial(say, err=True)
     chosen = {key: settings[key] for key in keys if settings[key]}
     files = record_simulated(name, command, notify=notify, caches=caches, **chosen)
-    say(f"{name}: {len(files)} simulated run{'s' * (len(files) != 1)} made")
+    runs = "run" if len(files) == 1 else "runs"
+    say(f"{name}: {len(files)} simulated {runs} made")
     say(f"Study it: {command_of_report(name)}")
 
 

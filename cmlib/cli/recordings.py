@@ -106,15 +106,16 @@ def import_(name, files, about, counts, levels, processor, **known):
 
     columns = dict.fromkeys(counts, "count") | dict.fromkeys(levels, "level")
     about = read_machine(about) if about else None
-    made = import_files(name, files, columns=columns, about=about, processor=processor, **known)
-    for file in made:
+    run_files = import_files(name, files, columns=columns, about=about, processor=processor, **known)
+    for file in run_files:
         say(f"{file.parent.name}/{file.stem}")
-    metas = [json.loads(file.read_text(encoding="utf-8")) for file in made]
+    metas = [json.loads(file.read_text(encoding="utf-8")) for file in run_files]
     for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != known["note"]):
         say(remark, err=True)
-    if tables := _name_tables(metas):
+    tables = _name_tables(metas)
+    if tables:
         say(f"{tables} Name the processor with --machine or --processor.", err=True)
-    programs = list(dict.fromkeys(file.parent.name for file in made))
+    programs = list(dict.fromkeys(file.parent.name for file in run_files))
     say(f"Study it: {command_of_report(programs[0])}", err=True)
     if len(programs) > 1:
         say(f"In the same way: {', '.join(programs[1:])}", err=True)
@@ -169,28 +170,41 @@ def fetch(name, listed, wanted):
     if listed == bool(name):
         raise click.UsageError("name a set of recordings, or give --list, and not both.")
     if listed:
-        for row in sets().itertuples():
-            comes = f", {row.shipped} with cmlib" if row.shipped else ""
-            say(
-                f"{row.Index}: {_count_files(row.files)}{comes}, {row.bytes / 1e6:.1f} MB, licence: {row.licence}"
-            )
-            say(f"    {row.description}")
+        _print_sets(sets())
         return
-    fetched = fetch_set(name)
-    where = f" in {cache_dir()}" if fetched else ""
+    files = fetch_set(name)
+    folder = f" in {cache_dir()}" if files else ""
     about = sets().loc[name]
-    say(f"{name}: {_count_files(about['files'])}, {len(fetched)} fetched{where}.")
+    say(f"{name}: {_count_files(about['files'])}, {len(files)} fetched{folder}.")
     say(f"Credit: {about['credit']}; licence: {about['licence']}.")
     if wanted:
-        added = import_programs(name, wanted)
-        for program in added:
-            say(command_of_report(program))
-        if not added:
-            say(f"{', '.join(wanted)}: among the recordings already.", err=True)
-        return
-    if known := programs(name):
-        say(f"Programs: {', '.join(known)}")
-        say(f"Study one: {command_line('cmlib', 'fetch', name, '--import', known[0])}", err=True)
+        _print_imported(import_programs(name, wanted), wanted)
+    else:
+        _print_programs(name, programs(name))
+
+
+def _print_sets(sets):
+    """Print two lines for each public set of recordings (DataFrame, a row per set)."""
+    for row in sets.itertuples():
+        shipped = f", {row.shipped} with cmlib" if row.shipped else ""
+        size = f"{row.bytes / 1e6:.1f} MB"
+        say(f"{row.Index}: {_count_files(row.files)}{shipped}, {size}, licence: {row.licence}")
+        say(f"    {row.description}")
+
+
+def _print_imported(added, wanted):
+    """Print the commands that study the programs that were added to the recordings."""
+    for program in added:
+        say(command_of_report(program))
+    if not added:
+        say(f"{', '.join(wanted)}: among the recordings already.", err=True)
+
+
+def _print_programs(name, programs):
+    """Print the programs in a public set, and how to import one."""
+    if programs:
+        say(f"Programs: {', '.join(programs)}")
+        say(f"Study one: {command_line('cmlib', 'fetch', name, '--import', programs[0])}", err=True)
 
 
 def _count_files(n):

@@ -50,8 +50,8 @@ def list_():
         origin = "imported" if any(meta.get("imported") for meta in runs.values()) else "recorded here"
         events = {event for meta in runs.values() for event in events_of(meta)}
         size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file()) / 1e6
-        there = f"{len(runs):4} runs  {len(events):4} events  {size:7.1f} MB  {', '.join(sets)}; {origin}"
-        say(f"{one_line(folder.name):28} {there}")
+        numbers = f"{len(runs):4} runs  {len(events):4} events  {size:7.1f} MB"
+        say(f"{one_line(folder.name):28} {numbers}  {', '.join(sets)}; {origin}")
 
 
 @click.command(epilog="Example: cmlib remove tryout")
@@ -74,10 +74,10 @@ def remove(name, yes):
             "link, and what it leads to, by hand."
         )
     report = places.results_dir() / "live" / name
-    there = [path for path in (folder, report) if path.is_dir() and not path.is_symlink()]
+    removed = [path for path in (folder, report) if path.is_dir() and not path.is_symlink()]
     if not yes:
-        click.confirm(one_line(f"Remove {' and '.join(map(str, there))}?"), abort=True, err=True)
-    for path in there:
+        click.confirm(one_line(f"Remove {' and '.join(map(str, removed))}?"), abort=True, err=True)
+    for path in removed:
         with locked(path):
             shutil.rmtree(path)
         say(f"removed {path}", err=True)

@@ -139,9 +139,14 @@ def _render_text(answer):
     totals = answer["runs"] == answer["intervals"]
     remarks = " ".join(answer["remarks"])
     means = re.search(r"(?<=Counts are )means of [^.]*runs|one operation(?=, in the mean)", remarks)
-    shown = answer | {"phases_table": phases, "bars": bars, "totals": totals, "means": means and means[0]}
-    shown["cycles_table"] = [row | {"bar": _draw_bar(row)} for row in answer["cycles"]]
-    text = template("cmlib.cli", "summarize.txt.j2").render(shown)
+    text = template("cmlib.cli", "summarize.txt.j2").render(
+        answer,
+        phases_table=phases,
+        bars=bars,
+        totals=totals,
+        means=means[0] if means else None,
+        cycles_table=[row | {"bar": _draw_bar(row)} for row in answer["cycles"]],
+    )
     return re.sub(r"\n{3,}", "\n\n", text).rstrip()
 
 
@@ -159,6 +164,7 @@ def _draw_bars(categories):
     depths = {"": -1}
     rows = []
     for row in categories:
-        depths[row["name"]] = depth = depths.get(row["parent"], -1) + 1
+        depth = depths.get(row["parent"], -1) + 1
+        depths[row["name"]] = depth
         rows.append(row | {"name": "  " * depth + row["name"], "bar": _draw_bar(row)})
     return rows
