@@ -120,6 +120,25 @@ def test_both_kinds_of_tables_are_one_history(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("dates", "order"),
+    [
+        (["2026-03-01", "", "2026-01-01T12:00:00Z", "unknown"], "cabd"),
+        (["March", "January", "February", "April"], "abcd"),
+    ],
+)
+def test_commits_without_a_date_come_last_in_the_order_of_the_file(tmp_path, dates, order):
+    file = tmp_path / "history.csv"
+    rows = [
+        f"{commit},{number},{date},{commit.upper()}"
+        for number, (commit, date) in enumerate(zip("abcd", dates, strict=True))
+    ]
+    file.write_text("\n".join(["commit,seconds,date,subject", *rows]))
+    history, subjects = read_history(file)
+    assert "".join(history.index) == "".join(subjects).lower() == order
+    assert list(history["seconds"]) == ["abcd".index(commit) for commit in order]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         f"commit,a\nx,{'9' * 400}\n",

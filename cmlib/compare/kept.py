@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from cmlib.compare.histories import HOW, check_history
+from cmlib.compare.histories import FORMATS_HINT, check_history
 from cmlib.compare.versions import FORMS, read_times
 from cmlib.errors import CmlibError
 from cmlib.io.archive import in_recording, readable
@@ -42,7 +42,7 @@ def read_kept(folder):
     recorded = readable(_read_commit, folders)
     dates_and_times = {path.name: commit for path, commit in recorded.items() if commit}
     if not dates_and_times:
-        raise CmlibError(f"{folder}: no folder in it has a {FORMS[1]}.json that can be read. {HOW}")
+        raise CmlibError(f"{folder}: no folder in it has a {FORMS[1]}.json that can be read. {FORMATS_HINT}")
     commits = sorted(dates_and_times, key=lambda commit: dates_and_times[commit][0])
     rows = [dates_and_times[commit][1] for commit in commits]
     history = pd.DataFrame(rows, index=commits).rename_axis("commit")
