@@ -39,7 +39,7 @@ _TAKES = (
 @simulating_options
 @click.pass_context
 def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simulated):
-    """Tell what keeps COMMAND from running faster, interval by interval.
+    """Show what keeps COMMAND from running faster, interval by interval.
 
     Runs it once, counted by perf or simulated, and prints the share of each class of intervals, such as bound by
     memory, and what to do about it. Counting takes hardware counters, and the processor on which the classifier was
@@ -52,13 +52,24 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
     source = choose_source(context, {SIMULATED: simulated is not None})
     if source == SIMULATED or (recorded and _is_simulated(recorded)):
         # `simulated` maps caches to the shapes that the options name (None: this machine's).
-        shown = {"html": html, "as_json": as_json}
-        _simulated(list(command), recorded, keep, every_blocks=every_blocks, caches=simulated, **shown)
-        return
+        answer, write_page = _diagnose_simulated(list(command), recorded, keep, every_blocks, simulated)
+    else:
+        answer, write_page = _diagnose_counted(list(command), recorded, keep)
+    show(answer, "diagnose.txt.j2", as_json=as_json)
+    if html:
+        from cmlib.io.archive import write_whole
+
+        write_whole(html, write_page())
+
+
+def _diagnose_counted(command, recorded, keep):
+    """Diagnose a command (list of str), or a recorded run, by counts: the answer, and a function that writes its page.
+
+    Slices of the run are classified by a decision tree, trained on micro-benchmarks whose bottlenecks are known.
+    """
     from cmlib.experiments.micro.single_run import check_counters, load_recorded, record_once
 
-    # Slices of the run are classified by a decision tree, trained on micro-benchmarks whose bottlenecks are known.
-    counters = None if recorded else check_counters()
+    counters = None if recorded else check_counters()  # before the slow imports
     from cmlib.experiments.diagnosis import answer_measured, profile
     from cmlib.experiments.micro import fingerprint
     from cmlib.experiments.micro.recordings import cut
@@ -66,12 +77,13 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
 
     trained = fingerprint.load(kinds=("micro",), with_all=False)
     model = fingerprint.train(*cut(trained.key["micro"]), trained.tree)
-    series = (
-        load_recorded(recorded) if recorded else record_once(list(command), trained.meta, counters, keep=keep)
-    )
+    if recorded:
+        series = load_recorded(recorded)
+    else:
+        series = record_once(command, trained.meta, counters, keep=keep)
     profiled = profile(model, series)
     answer = answer_measured(recorded or shlex.join(command), profiled, trained.caveat)
-    _show(answer, as_json, html, lambda: diagnosis_page(answer, profiled, trained))
+    return answer, lambda: diagnosis_page(answer, profiled, trained)
 
 
 def _is_simulated(name):
@@ -81,11 +93,11 @@ def _is_simulated(name):
     return first_simulated(name) is not None
 
 
-def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
-    """Diagnose a command (list of str), or a recorded run, by simulated counts, and print the answer.
+def _diagnose_simulated(command, recorded, keep, every_blocks, caches):
+    """Diagnose a command (list of str), or a recorded run, by simulation: the answer, and a function for its page.
 
-    `keep` is the name under which the run is kept, or None; `caches` maps Valgrind's names of caches to
-    ``SIZE,WAYS,LINE`` (None for this machine's); `html` is a path or None.
+    `keep` is the name under which the run is kept, or None; `every_blocks` is the length of an interval, or None;
+    `caches` maps Valgrind's names of caches to ``SIZE,WAYS,LINE`` (None for this machine's).
     """
     from cmlib.collect.simulate import record_simulated
     from cmlib.experiments import diagnosis
@@ -97,30 +109,28 @@ def _simulated(command, recorded, keep, *, every_blocks, caches, html, as_json):
         say(_TAKES, err=True)
     every_blocks = every_blocks or diagnosis.EVERY_BLOCKS
     if keep:
-        once = {"passes": 1, "levels": 2, "every_blocks": every_blocks, "caches": caches}
-        record_simulated(keep, command, notify=lambda text: say(text, err=True), **once)
-    if name := recorded or keep:
-        run = diagnosis.simulated_text(name)
+        settings = {"passes": 1, "levels": 2, "every_blocks": every_blocks, "caches": caches}
+        record_simulated(keep, command, notify=lambda text: say(text, err=True), **settings)
+    if recorded or keep:
+        run = diagnosis.simulated_text(recorded or keep)
     else:
-        with progress_bar(
-            desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False
-        ) as bar:
-            settings = {"progress": lambda done: bar.update(done - bar.n), "every_blocks": every_blocks}
-            run = diagnosis.simulate_once(command, caches=caches, **settings)
-    shown = recorded or shlex.join(command)
-    profile = in_recording(shown, diagnosis.simulated_profile, *run, classify=classify_phases)
-    answer = diagnosis.answer_simulated(shown, profile)
-    _show(answer, as_json, html, lambda: simulated_page(answer, profile))
+        run = _simulate_once(command, every_blocks, caches)
+    title = recorded or shlex.join(command)
+    profile = in_recording(title, diagnosis.simulated_profile, *run, classify=classify_phases)
+    answer = diagnosis.answer_simulated(title, profile)
+    return answer, lambda: simulated_page(answer, profile)
 
 
-def _show(answer, as_json, html, page):
-    """Print an answer (dict) as text or JSON, and write its page as HTML.
+def _simulate_once(command, every_blocks, caches):
+    """Simulate a command with a progress bar; nothing is stored."""
+    from cmlib.experiments import diagnosis
 
-    `page()` returns the HTML, which is written to the file `html` if one is named.
-    """
-    from cmlib.io.archive import write_whole
-
-    show(answer, "diagnose.txt.j2", as_json=as_json)
-    if html:
-        write_whole(html, page())
-        say(f"\n{html}", err=as_json)
+    with progress_bar(
+        desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False
+    ) as bar:
+        return diagnosis.simulate_once(
+            command,
+            caches=caches,
+            progress=lambda executed: bar.update(executed - bar.n),
+            every_blocks=every_blocks,
+        )
