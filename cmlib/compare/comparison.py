@@ -107,10 +107,7 @@ def compare_programs(
     if keep:
         check_free(keep)
     commands = [Version(name, timeout=timeout) for name in (old, new) if not is_recording(name)]
-    for command in commands:
-        put_back(command, notify)
-    if layouts:
-        check_layouts(commands, build)
+    _prepare_programs(commands, layouts, build, notify)
     looks = open_pair(
         old,
         new,
@@ -199,6 +196,14 @@ def _judge_by_layouts(speed, code, layout_times, alpha, smallest):
         code = code | {"cause": LAYOUT}
     layouts = _describe_layouts(over_layouts, layout_times)
     return _Judgment(verdict, times_agree=not over_layouts.disagreeing, code=code, layouts=layouts)
+
+
+def _prepare_programs(commands, layouts, build, notify):
+    """Restore programs that a killed comparison left in another layout, and check that `layouts` can be made."""
+    for command in commands:
+        put_back(command, notify)
+    if layouts:
+        check_layouts(commands, build)
 
 
 def _report_untested(speed, notify):
