@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cmlib import cost, places
 from cmlib.cost import calibration, change, pooled
 from cmlib.cost.savings import _enforce_cache_inclusion
+from cmlib.errors import InputError
 from cmlib.topdown import bounds, read_costs
 from cmlib.topdown.bounded_account import surely_saved
 from cmlib.topdown.summary import describe_misses
@@ -230,7 +231,15 @@ def test_width_is_set_by_programs_that_the_model_did_not_learn_from():
         at = X[~rest]
         quotients = (y[~rest] - left_out.predict(at)).abs() / left_out.scale(at)
         expected.append(quotients.groupby(at["program"]).max().max())
-    assert cost.learn(X, y).quantile_ == pytest.approx(max(expected))
+    assert cost.learn(X, y).half_width_ == pytest.approx(max(expected))
+
+
+def test_a_model_without_calibrated_intervals_says_how_to_get_them():
+    X, y = cost.changes()
+    model = cost.PooledCost().fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    with pytest.raises(InputError, match=r"cmlib\.cost\.learn"):
+        model.predict_interval(X)
 
 
 @pytest.mark.slow

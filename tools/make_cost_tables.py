@@ -15,7 +15,7 @@ from cmlib.cost.calibration import LARGER_CACHE, PREFETCHERS
 from cmlib.cost.savings import range_over_latencies
 
 MODELS = {"this processor": False, "other processor": True}
-CONSTANTS = ["center_", "spread_", "slope_error_", "store_weight_", "quantile_"]
+CONSTANTS = ["center_", "spread_", "slope_error_", "store_weight_", "half_width_"]
 RANGE = "range over latencies"
 _MOST_MISSES = 0.6  # share of the misses that a change takes away, for the range of savings without any miss
 

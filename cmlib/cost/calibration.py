@@ -66,7 +66,7 @@ def learn(X: pd.DataFrame, y: pd.Series, *, other_processor: bool = False) -> Po
     Returns
     -------
     PooledCost
-        Fitted, with ``quantile_`` set.
+        Fitted, with ``half_width_`` set.
     """
     model = _fit(X, y, other_processor)
     _set_widths(model, X, _predict_each_suite(X, y, other_processor))
@@ -178,7 +178,7 @@ def _set_widths(model, X, predictions):
     """Set the half-width of a model's intervals from predictions of left-out suites (:func:`_predict_each_suite`)."""
     quotient = predictions["error"].abs() / predictions["scale"]
     larger = X["setting"].isin(LARGER_CACHE)
-    model.quantile_ = _find_largest_quantile(quotient[larger], X)
+    model.half_width_ = _find_largest_quantile(quotient[larger], X)
 
 
 def _calibrate_constant_widths(X, predictions):

@@ -6,7 +6,6 @@ for other programs. :func:`default_cost_model` returns the model that cmlib come
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import Self
 
@@ -15,60 +14,79 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from cmlib import places
+from cmlib.errors import InputError
 
 COSTS = np.geomspace(1, 1e5, 200)[None, :]  # grid of costs [cycles/miss] on which distributions are computed
 TINY = 1e-9  # keeps denominators above 0
-FREEDOM = 4  # degrees of freedom of Student's t, so that a few slopes that are far off have little weight
-# Log-normal prior of spread_, slope_error_ and store_weight_: logarithms of the medians, and standard deviations.
-BELIEFS = np.log([[0.5, 0.3, 0.25], [math.exp(0.5)] * 3])
-_FITTED = ("center_", "spread_", "slope_error_", "store_weight_", "quantile_")
+_DEGREES_OF_FREEDOM = 4  # of Student's t, so that a few slopes that are far off have little weight
+# The constants spread_, slope_error_ and store_weight_ have log-normal priors: the medians, and the standard deviation
+# of the logarithms.
+_PRIOR_LOG_MEDIANS = np.log([0.5, 0.3, 0.25])
+_PRIOR_LOG_STD = 0.5
+_FIRST_CENTER = (
+    100.0  # cycles per miss with which the search for the constants begins; any plausible latency will do
+)
+_FIRST_STEP = 0.15  # of the search, in the logarithms of the constants
+_RELATIVE_ERROR = 0.1  # of a measured change of cycles
+_FITTED = ("center_", "spread_", "slope_error_", "store_weight_", "half_width_")
 
 
 class PooledCost:
     """Predict the change of cycles per instruction from a change of misses per instruction.
 
-    Each program has one cost c of a miss. Over programs, its logarithm is normally distributed: ``log c ~ N(log
-    center + log(1 + store_weight * stores / misses), spread²)``. Two limits truncate the distribution. The cost is
-    at most the latency of memory, and the program must keep 1/width cycles per instruction. The slope of cycles
-    over misses in a program's intervals is a measurement of c: ``slope ~ t(c, stderr² + (slope_error * slope)²)``.
+    Each program has one cost c of a miss of a load [cycles]. Misses of stores cost cycles, too. They are not modeled by
+    themselves: if a program has s misses of stores per miss of a load, its c is larger by the factor
+    1 + store_weight * s. The logarithm of c is normally distributed over programs::
 
-    The constants center, spread, slope_error and store_weight are learned from programs with changed misses. Only
-    the largest change of each program is used. Its variance is assumed to be ``noise²`` plus a tenth of the change,
-    squared.
+        log c ~ N(log(center * (1 + store_weight * s)), spread²)
+
+    This distribution is truncated at two upper limits. A miss costs no more than the latency of memory. Without its
+    misses, the program still takes at least 1/width cycles per instruction.
+
+    The slope of cycles over misses in the program's intervals is a measurement of c. It has Student's t-distribution
+    with location c and scale sqrt(stderr² + (slope_error * slope)²).
+
+    The four constants center, spread, slope_error and store_weight are learned from programs that were measured before
+    and after their misses changed.
 
     Parameters
     ----------
     latency : float, default 300
-        Latency of memory [cycles]. No miss of a load costs more; misses of stores are added.
+        Latency of memory [cycles]. It limits the cost of a load's miss. The limit of c is higher if stores miss, by the
+        factor above.
     width : float, default 4
         Most instructions that retire in a cycle.
     noise : float, default 1
-        Difference of cycles between runs [% of the cycles].
-    floor : float, default 4
-        Standard deviation that a prediction has at least [% of the cycles]. A prediction of no change is not certain
-        either: a prefetched stream or a store can save cycles without a load that misses.
+        Standard deviation of cycles between runs [% of the cycles].
+    min_std : float, default 4
+        Standard deviation of a prediction if the cost of a miss is known exactly [% of the cycles]. It is above 0
+        because prefetches and misses of stores can change the cycles without a change of the loads' misses.
 
     Attributes
     ----------
     center_, spread_, slope_error_, store_weight_ : float
-        The constants above.
-    quantile_ : float
-        Half-width of a prediction interval in standard deviations. :func:`cmlib.cost.learn` sets it from programs that
-        the model did not learn from.
+        The constants above. :meth:`fit` sets them.
+    half_width_ : float
+        Half the width of a prediction interval [standard deviations of the prediction]. :meth:`fit` does not set it,
+        because it has to be calibrated with programs from which the constants were not learned.
+        :func:`cmlib.cost.learn` sets it.
     """
 
-    quantile_: float
+    half_width_: float
 
     def __init__(
-        self, latency: float = 300.0, width: float = 4.0, noise: float = 1.0, floor: float = 4.0
+        self, latency: float = 300.0, width: float = 4.0, noise: float = 1.0, min_std: float = 4.0
     ) -> None:
         self.latency = latency
         self.width = width
         self.noise = noise
-        self.floor = floor
+        self.min_std = min_std
 
     def fit(self, X: pd.DataFrame, y: ArrayLike) -> Self:
         """Learn the constants from programs with changed misses.
+
+        Of each program only the largest change of misses is used. The standard error of a measured change is the root
+        of the sum of two squares: `noise` percent of the cycles, and a tenth of the change.
 
         Parameters
         ----------
@@ -83,25 +101,35 @@ class PooledCost:
         Returns
         -------
         self
+
+        Notes
+        -----
+        The constants maximize their posterior density, which is the product of their priors (center has a flat one) and
+        of the likelihood of each program. The latter is the probability of the program's slope and of its measured
+        change, both given c, summed over the grid of c by the distribution of c.
         """
         from scipy.optimize import minimize  # slow to import, and not needed for predictions
 
         y = pd.Series(np.asarray(y, dtype=float), X.index)
         largest = X["change"].abs().groupby(X["program"]).idxmax()
         largest_changes = X.loc[largest]
-        caused = 100 * (largest_changes["change"] / largest_changes["cycles"]).to_numpy()[:, None]
-        saved = 100 * (y[largest] / largest_changes["cycles"]).to_numpy()[:, None]
-        misfit = ((saved - COSTS * caused) ** 2) / (self.noise**2 + (0.1 * saved) ** 2)
+        likelihood_of_change = self._compute_change_likelihood(largest_changes, y[largest])
 
-        def loss(values):
-            joint = np.sum(self._joint(largest_changes, *np.exp(values)) * np.exp(-misfit / 2), axis=1)
-            surprise = (values[1:] - BELIEFS[0]) / BELIEFS[1]
-            return np.sum(surprise**2) / 2 - np.sum(np.log(joint + 1e-300))
+        def compute_loss(log_constants):
+            """Return the negative logarithm of the posterior density of the constants."""
+            likelihood_by_cost = (
+                self._weigh_costs(largest_changes, *np.exp(log_constants)) * likelihood_of_change
+            )
+            likelihood = np.sum(likelihood_by_cost, axis=1)
+            deviation = (log_constants[1:] - _PRIOR_LOG_MEDIANS) / _PRIOR_LOG_STD
+            return np.sum(deviation**2) / 2 - np.sum(np.log(likelihood + 1e-300))  # never the logarithm of 0
 
-        start = np.r_[np.log(100), BELIEFS[0]]
-        simplex = np.vstack([start, start + 0.15 * np.eye(4)])
+        # Logarithms, because all constants are above 0. Nelder-Mead, because the loss is not smooth: costs on the grid
+        # are cut off at a limit that depends on store_weight.
+        start = np.r_[np.log(_FIRST_CENTER), _PRIOR_LOG_MEDIANS]
+        simplex = np.vstack([start, start + _FIRST_STEP * np.eye(4)])
         options = {"initial_simplex": simplex, "xatol": 0.01, "fatol": 0.01}
-        fitted = minimize(loss, start, method="Nelder-Mead", options=options)
+        fitted = minimize(compute_loss, start, method="Nelder-Mead", options=options)
         self.center_, self.spread_, self.slope_error_, self.store_weight_ = map(float, np.exp(fitted.x))
         return self
 
@@ -110,26 +138,34 @@ class PooledCost:
 
         X is a DataFrame as :meth:`fit` takes it. At least 1/width cycles per instruction remain.
         """
-        return np.maximum(self.posterior(X)["cost"].to_numpy() * self._change(X), self._floor(X))
+        predicted = self.posterior(X)["cost"].to_numpy() * self._convert_change(X)
+        return np.maximum(predicted, self._find_lowest_change(X))
 
     def predict_interval(self, X: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper ends of each row's prediction interval: two ndarrays [cycles per instruction].
 
-        X is a DataFrame as :meth:`fit` takes it. `data/cost/coverage.csv` has the share of measured changes that lie
-        in these intervals. It is high for larger caches, and low for other prefetchers.
+        X is a DataFrame as :meth:`fit` takes it. The intervals were calibrated with changes of the size of the cache to
+        hold 90 % of the measured changes. They hold more than that if the size of the cache changes, but mostly fewer
+        if prefetchers are switched off; `data/cost/coverage.csv` has the shares. Raises a ValueError if `half_width_`
+        is not set.
         """
-        middle = self.predict(X)
-        half = self.quantile_ * self.scale(X)
-        return np.maximum(middle - half, self._floor(X)), middle + half
+        if not hasattr(self, "half_width_"):
+            raise InputError(
+                "the width of prediction intervals is not set, because PooledCost.fit does not calibrate it. "
+                "Fit the model with cmlib.cost.learn(X, y), or use cmlib.cost.default_cost_model()."
+            )
+        predicted = self.predict(X)
+        half_width = self.half_width_ * self.scale(X)
+        return np.maximum(predicted - half_width, self._find_lowest_change(X)), predicted + half_width
 
     def scale(self, X: pd.DataFrame) -> np.ndarray:
         """Return the standard deviation of each row's prediction: ndarray [cycles per instruction].
 
-        X is a DataFrame as :meth:`fit` takes it. The deviation is that of the posterior distribution and `floor`
-        percent of the cycles, added as squares.
+        X is a DataFrame as :meth:`fit` takes it. The variance is the sum of two variances: that of the posterior
+        distribution of the cost, and that of `min_std` percent of the cycles.
         """
-        cost_deviation = self.posterior(X)["sd"] * self._change(X)
-        return np.hypot(cost_deviation, self.floor / 100 * X["cycles"]).to_numpy()
+        std_by_cost = self.posterior(X)["sd"] * self._convert_change(X)
+        return np.hypot(std_by_cost, self.min_std / 100 * X["cycles"]).to_numpy()
 
     def posterior(self, X: pd.DataFrame) -> pd.DataFrame:
         """Compute the posterior distribution of the cost of a miss, for each row's program.
@@ -144,67 +180,94 @@ class PooledCost:
         DataFrame
             ``cost`` and ``sd``, mean and standard deviation [cycles/miss]; ``limit``, the most it can be.
         """
-        weights = self._joint(X, self.center_, self.spread_, self.slope_error_, self.store_weight_)
+        weights = self._weigh_costs(X, self.center_, self.spread_, self.slope_error_, self.store_weight_)
         weights /= weights.sum(axis=1, keepdims=True)
         cost = weights @ COSTS[0]
         sd = np.sqrt(np.maximum(weights @ COSTS[0] ** 2 - cost**2, 0))
-        limit = self._limit(X, self.store_weight_)[:, 0]
+        limit = self._limit_costs(X, self.store_weight_)[:, 0]
         return pd.DataFrame({"cost": cost, "sd": sd, "limit": limit}, index=X.index)
 
-    def _floor(self, X):
-        """Return the most that each row's program can save, a negative number [cycles per instruction]."""
-        return np.minimum(1 / self.width - X["cycles"].to_numpy(), 0)
+    def _compute_change_likelihood(self, X, measured):
+        """Compute the likelihood of each measured change given each cost: ndarray, shape (n_rows, n_costs).
 
-    def _joint(self, X, center, spread, slope_error, store_weight):
-        """Multiply the prior of the cost by the likelihood of the slope: ndarray, shape (n_rows, len(COSTS))."""
-        with_stores = center * (1 + store_weight * _stores_per_miss(X))
-        prior = -(((np.log(COSTS) - np.log(with_stores)) / spread) ** 2) / 2
-        prior[self._limit(X, store_weight) < COSTS] = -np.inf
-        prior = np.exp(prior - prior.max(axis=1, keepdims=True))
-        prior /= prior.sum(axis=1, keepdims=True)
+        `measured` is the change of cycles per instruction. The normal density lacks its constant factor.
+        """
+        misses_per_100_cycles = 100 * (X["change"] / X["cycles"]).to_numpy()[:, None]
+        measured_percent = 100 * (measured / X["cycles"]).to_numpy()[:, None]
+        predicted_percent = COSTS * misses_per_100_cycles
+        variance = self.noise**2 + (_RELATIVE_ERROR * measured_percent) ** 2
+        return np.exp(-((measured_percent - predicted_percent) ** 2) / variance / 2)
+
+    def _weigh_costs(self, X, center, spread, slope_error, store_weight):
+        """Multiply the prior of each cost by the likelihood of the slope: ndarray, shape (n_rows, n_costs)."""
+        prior = self._compute_prior(X, center, spread, store_weight)
         slope = _column(X, "slope")
         stderr = np.minimum(_column(X, "stderr"), COSTS.max())
-        sd = np.hypot(stderr, slope_error * np.maximum(slope, 0)) + TINY
-        deviation = ((slope - COSTS) / sd) ** 2
-        return prior * (1 + deviation / FREEDOM) ** (-(FREEDOM + 1) / 2) / sd
+        scale = np.hypot(stderr, slope_error * np.maximum(slope, 0)) + TINY
+        deviation = ((slope - COSTS) / scale) ** 2
+        # Density of Student's t without its constant factor.
+        exponent = -(_DEGREES_OF_FREEDOM + 1) / 2
+        return prior * (1 + deviation / _DEGREES_OF_FREEDOM) ** exponent / scale
 
-    def _limit(self, X, store_weight):
+    def _compute_prior(self, X, center, spread, store_weight):
+        """Compute the probability of each cost on the grid before the slope is known: shape (n_rows, n_costs)."""
+        median = center * (1 + store_weight * _stores_per_miss(X))
+        log_prior = -(((np.log(COSTS) - np.log(median)) / spread) ** 2) / 2
+        log_prior[self._limit_costs(X, store_weight) < COSTS] = -np.inf
+        # Subtracted, so that the largest is exp(0): far from the median all would be rounded to 0.
+        prior = np.exp(log_prior - log_prior.max(axis=1, keepdims=True))
+        return prior / prior.sum(axis=1, keepdims=True)
+
+    def _limit_costs(self, X, store_weight):
         """Return the most that a miss can cost each row's program [cycles], shape (n_rows, 1), within the grid."""
-        latency = self.latency * (1 + store_weight * _stores_per_miss(X))
-        left = (_column(X, "cycles") - 1 / self.width) / np.maximum(_column(X, "misses"), TINY)
-        return np.clip(np.minimum(latency, left), COSTS[0, 0], COSTS[0, -1])
+        limit_by_latency = self.latency * (1 + store_weight * _stores_per_miss(X))
+        cycles_of_misses = _column(X, "cycles") - 1 / self.width
+        limit_by_cycles = cycles_of_misses / np.maximum(_column(X, "misses"), TINY)
+        return np.clip(np.minimum(limit_by_latency, limit_by_cycles), COSTS[0, 0], COSTS[0, -1])
 
-    def _change(self, X):
-        """Return the change of misses per instruction; ``stores_change`` is converted to misses of loads."""
+    def _find_lowest_change(self, X):
+        """Return the lowest possible change of each row's cycles per instruction, which is 0 or negative."""
+        return np.minimum(1 / self.width - X["cycles"].to_numpy(), 0)
+
+    def _convert_change(self, X):
+        """Return the change of misses per instruction by which the cost of a miss is to be multiplied.
+
+        The cost of a miss of a load includes the cost of the misses of stores that usually come with it. If the change
+        of the misses of stores is not given, both are assumed to change in proportion, and the change of the loads'
+        misses is returned. If it is given, both changes are added with their weights, and divided by the weight of one
+        miss of a load with its stores: the result is the same if both change in proportion.
+        """
+        change = X["change"]
         if "stores_change" not in X:
-            return X["change"].to_numpy()
-        stores = self.store_weight_ * X["stores_change"]
-        return ((X["change"] + stores) / (1 + self.store_weight_ * _stores_per_miss(X)[:, 0])).to_numpy()
+            return change.to_numpy()
+        weighted_change = change + self.store_weight_ * X["stores_change"]
+        return (weighted_change / (1 + self.store_weight_ * _stores_per_miss(X)[:, 0])).to_numpy()
 
 
 @cache
 def default_cost_model(*, other_processor: bool = False) -> PooledCost:
     """Return the model of the cost of misses that cmlib comes with.
 
-    It was learned from all programs of :func:`cmlib.cost.changes` by ``tools/make_cost_tables.py``.
+    Its constants are in `data/cost/models.csv`. They were learned from all programs of :func:`cmlib.cost.changes` by
+    ``tools/make_cost_tables.py``.
 
     Parameters
     ----------
     other_processor : bool, default False
-        True for another processor or another kind of misses. Then the costs in these programs are not used: the prior
-        is uniform in the logarithm of the cost, from one cycle to the latency of memory.
+        True for another processor, or another kind of misses, than those of the programs. In this model the spread is
+        infinite. The costs in the programs then have no influence: each logarithm of the cost, from one cycle to the
+        latency of memory, is equally probable before the slope is known.
 
     Returns
     -------
     PooledCost
-        Fitted; kept for the next call.
+        Fitted; the same object in each call.
     """
-    stored = pd.read_csv(places.shipped("cost") / "models.csv", index_col="model")
+    constants_by_model = pd.read_csv(places.shipped("cost") / "models.csv", index_col="model")
+    constants = constants_by_model.loc["other processor" if other_processor else "this processor"]
     model = PooledCost()
-    for name, value in stored.loc[
-        "other processor" if other_processor else "this processor", [*_FITTED]
-    ].items():
-        setattr(model, name, float(value))
+    for name in _FITTED:
+        setattr(model, name, float(constants[name]))
     return model
 
 

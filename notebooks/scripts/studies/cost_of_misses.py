@@ -154,7 +154,7 @@ costs = programs[["slope", "stderr"]].join(model.posterior(programs))
 by_hand = [posterior(row, *constants) for _, row in programs.iterrows()]
 np.testing.assert_allclose(by_hand, costs[["cost", "sd"]], rtol=1e-3)
 names = "κ [cycles]", "τ", "γ", "w", "L, set by us [cycles]", "q"
-learned = pd.DataFrame({"constant": names, "value": [*constants, model.quantile_]})
+learned = pd.DataFrame({"constant": names, "value": [*constants, model.half_width_]})
 display(results.table(learned, "constants", "**Table.** Learned from all programs, but for L."))
 display(results.table(costs.reset_index(), "costs", f"**Table.** First 8 of {len(costs)} programs: "
                       "cycles a miss of a load (and of stores with it), learned from all: own "
