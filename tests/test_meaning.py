@@ -10,7 +10,7 @@ from hypothesis import given
 
 from cmlib.io.formats.readings import FormatError, Program, Readings, Run, make_counts, make_metrics
 from cmlib.io.meaning.doubts import Measured, find_doubtful
-from cmlib.io.meaning.event_names import is_latency, normalize_event
+from cmlib.io.meaning.event_names import EventInMode, find_mode, is_latency, map_events, normalize_event
 from cmlib.io.meaning.processors import find_machine
 from cmlib.io.meaning.program_names import name_programs
 from cmlib.io.meaning.selection import Selection, find_kinds, select, selection_of
@@ -35,6 +35,28 @@ def test_a_retirement_latency_is_no_count(event):
     assert not is_latency(event.replace("R", "u"))
     rows = program(event=["cycles", event], value=[1e9, 84.0])
     assert list(derive_series(rows).counts) == ["cycles"]
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        ("cycles:u", EventInMode("cycles", "u")),
+        ("cpu_core/cycles/k", EventInMode("cpu_core/cycles/", "k")),
+        ("cpu_core/cycles:upp/", EventInMode("cpu_core/cycles/", "u")),
+        ("cycles", None),
+        ("cycles:uk", None),
+        ("raw_syscalls:sys_enter", None),
+    ],
+)
+def test_an_event_of_one_mode_is_split_into_name_and_mode(event, expected):
+    assert find_mode(event) == expected
+
+
+def test_a_function_is_applied_to_each_event_and_a_missing_event_is_refused():
+    events = pd.Series(["a", "b", "a"], dtype="category", name="event")
+    assert map_events(events, str.upper).tolist() == ["A", "B", "A"]
+    with pytest.raises(ValueError, match="missing in row 1 of the column 'event'"):
+        map_events(events.where(events != "b"), str.upper)
 
 
 def assert_filled(expected, **columns):
@@ -240,6 +262,13 @@ def test_programs_have_short_unique_names():
     assert name_programs(["./a/job 1", "/b/other 2"]) == ["job", "other"]
     assert name_programs(["./job 1", "./job 2"]) == ["job-1", "job-2"]
     assert name_programs(["", "", "#!"]) == ["unnamed-1", "unnamed-2", "x"]
+    assert name_programs(["a", "a", "a 1"]) == ["a-2", "a-3", "a-1"]
+
+
+@given(st.lists(st.text("ab12-#/ .", max_size=6), min_size=2, max_size=12))
+def test_no_two_programs_have_the_same_name(commands):
+    names = name_programs(commands)
+    assert len(set(names)) == len(commands)
 
 
 def test_a_processor_without_a_table_is_named_and_nothing_is_guessed():

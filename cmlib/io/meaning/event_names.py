@@ -1,4 +1,8 @@
-"""Take apart the names of events as files write them: unit of counters, name, modes, and whether it is a latency."""
+"""Parse the event names of files: the PMU of a kind of core, the name, the mode, and whether it is a latency.
+
+In ``cpu_core/cycles/u``, ``cpu_core`` is the PMU (the unit with the counters), ``cycles`` the name, and ``u`` a
+modifier: count in user mode only.
+"""
 
 import functools
 import re
@@ -8,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from cmlib.errors import InputError
 from cmlib.io.events.naming import (
     CORE_EVENT,
     HARDWARE_NAMES,
@@ -17,14 +22,17 @@ from cmlib.io.events.naming import (
     base_name,
 )
 
-# `cpu_core/cycles:u/`: a modifier behind a colon within the slashes, as perf also writes it.
+# perf also writes a modifier within the slashes, behind a colon: `cpu_core/cycles:u/`.
 _MODIFIER_WITHIN = re.compile(r"([^/]+/[^/:]+):([ukhIGHpPSDWeb]+)/")
-# `event:R` and `cpu/event/R` are latencies of retirement in cycles.
+# The modifier R, as in `event:R` and `cpu/event/R`, makes an event a retirement latency [cycles].
 _LATENCY = re.compile(r"[:/][ukhIGHpPSDWeb]*R[ukhIGHpPSDWeb]*/?")
-_MODES = re.compile(r"(\w[^:/]*|[^:]+/[^:/]*)[:/]([IGHpPSDWeb]*)([uk])([IGHpPSDWeb]*/?)")
+_EVENT_IN_MODE = re.compile(
+    r"(?P<event>\w[^:/]*|[^:]+/[^:/]*)"  # `cycles`, or with the PMU: `cpu_core/cycles`
+    r"[:/][IGHpPSDWeb]*(?P<mode>[uk])[IGHpPSDWeb]*/?"  # `:u`, `/u`, `:u/`, or with further modifiers: `:upp`
+)
 
 
-class Modes(NamedTuple):
+class EventInMode(NamedTuple):
     """Name and mode of an event that was counted in one mode of the processor only.
 
     Attributes
@@ -32,7 +40,7 @@ class Modes(NamedTuple):
     name : str
         Without modifiers, such as ``cycles`` or ``cpu_core/cycles/``.
     mode : {"u", "k"}
-        User mode or kernel.
+        ``u`` is user mode, ``k`` kernel mode.
     """
 
     name: str
@@ -41,7 +49,7 @@ class Modes(NamedTuple):
 
 @functools.cache
 def normalize_event(event: str) -> str:
-    """Write modifiers behind the slash: ``pmu/event:u/`` becomes ``pmu/event/u``; other names are unchanged."""
+    """Move modifiers behind the second slash: ``pmu/event:u/`` becomes ``pmu/event/u``. Keep other names."""
     match = _MODIFIER_WITHIN.fullmatch(event)
     if match is None:
         return event
@@ -50,23 +58,24 @@ def normalize_event(event: str) -> str:
 
 @functools.cache
 def is_latency(event: str) -> bool:
-    """Return whether the modifier ``R`` makes an event a latency of retirement, which is no count."""
+    """Return whether an event has the modifier ``R``: its value is a retirement latency, not a count."""
     separator = max(event.rfind(":"), event.rstrip("/").rfind("/"))
     return separator > 0 and _LATENCY.fullmatch(event, separator) is not None
 
 
 @functools.cache
-def find_kind(event: str) -> str:
-    """Return the PMU of the kind of core that an event names, such as ``cpu_atom``; "" if it names none."""
+def find_core_pmu(event: str) -> str:
+    """Return the PMU of a kind of core in an event's name, such as ``cpu_atom``; "" if there is none."""
     match = CORE_EVENT.match(event)
     return match[1] if match else ""
 
 
 @functools.cache
 def belongs_to_cores(event: str) -> bool:
-    """Return whether an event that names no kind of core is counted by cores, and so is of one of their kinds.
+    """Return whether an event without the PMU of a kind of core, such as ``cycles``, is counted by cores.
 
-    Events of software, of perf itself, of other units (``power/energy-pkg/``) and tracepoints are of all kinds.
+    False for software events, perf's own events (``duration_time``), tracepoints, and events of other units
+    (``power/energy-pkg/``); also for events with such a PMU (``cpu_atom/cycles/``), which :func:`find_core_pmu` finds.
     """
     name = base_name(event)
     if name in SOFTWARE_NAMES or name in TOOL_EVENTS:
@@ -79,28 +88,37 @@ def belongs_to_cores(event: str) -> bool:
 
 
 @functools.cache
-def find_mode(event: str) -> Modes | None:
-    """Return name and mode of an event that was counted in user mode or in the kernel only; None for others."""
-    match = _MODES.fullmatch(event)
+def find_mode(event: str) -> EventInMode | None:
+    """Return name and mode of an event counted in user mode or kernel mode only; None for events of both modes."""
+    match = _EVENT_IN_MODE.fullmatch(event)
     if match is None:
         return None
-    name = f"{match[1]}/" if "/" in match[1] else match[1]
-    return Modes(name, match[3])
+    name = match["event"]
+    if "/" in name:  # the pattern leaves the second slash of `cpu_core/cycles/u` to the modifier
+        name += "/"
+    return EventInMode(name, match["mode"])
 
 
 def normalize_events(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return rows (`Program.counts`) with events written as :func:`normalize_event` does; `counts` is unchanged."""
-    written = counts["event"].array.categories.tolist()
-    names = [normalize_event(event) for event in written]
-    if names == written:
+    """Apply :func:`normalize_event` to the column ``event`` of `Program.counts`; `counts` is unchanged."""
+    original_names = counts["event"].array.categories.tolist()
+    normalized_names = [normalize_event(event) for event in original_names]
+    if normalized_names == original_names:
         return counts
-    if len(set(names)) == len(names):
-        return counts.assign(event=counts["event"].cat.rename_categories(names))
+    if len(set(normalized_names)) == len(normalized_names):
+        return counts.assign(event=counts["event"].cat.rename_categories(normalized_names))
     return counts.assign(event=pd.Categorical(map_events(counts["event"], normalize_event)))
 
 
 def map_events(events: pd.Series, function: Callable[[str], object]) -> np.ndarray:
-    """Apply a function to each event of a categorical column; call it once for each category."""
+    """Apply a function to each event of a categorical column, calling it once per category.
+
+    Raises InputError if an event is missing.
+    """
     values = events.array
+    if (values.codes < 0).any():
+        raise InputError(
+            f"an event is missing in row {int(np.argmin(values.codes))} of the column {events.name!r}."
+        )
     results = np.array([function(event) for event in values.categories.tolist()])
     return results[values.codes] if len(results) else np.array([])

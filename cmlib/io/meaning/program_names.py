@@ -6,11 +6,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-_LONGEST = 60  # characters of a name
+_LONGEST = 60  # characters of a name, without its number
 
 
 def name_programs(names: Sequence[str]) -> list[str]:
     """Give each program a unique name of letters, digits, ``_``, ``.`` and ``-``.
+
+    A name is the file name of the command, followed by the arguments if another command has the same file name.
+    Names that are still equal are numbered.
 
     Parameters
     ----------
@@ -20,37 +23,48 @@ def name_programs(names: Sequence[str]) -> list[str]:
     Returns
     -------
     list of str
-        "" for the only program of a file. Of several, the file name of the command, with its arguments where another
-        program begins with the same word; numbered where names are still equal.
+        One name per program. The only program of a file needs no name: "".
     """
     if len(names) == 1:
         return [""]
-    words = [_split_words(name) for name in names]
-    n_first = Counter(first for first, *_ in words)
+    commands = [_split_words(name) for name in names]
+    n_commands = Counter(file_name for file_name, *_ in commands)
     short_names = []
-    for first, *further_words in words:
-        name = first if n_first[first] == 1 else "-".join([first, *further_words])
+    for file_name, *arguments in commands:
+        name = file_name if n_commands[file_name] == 1 else "-".join([file_name, *arguments])
         short_names.append(name[:_LONGEST].strip("_.-") or "unnamed")
-    n_chosen = Counter(short_names)
-    numbers = Counter()
-    unique = []
-    for name in short_names:
-        numbers[name] += 1
-        unique.append(f"{name}-{numbers[name]}" if n_chosen[name] > 1 else name)
-    return unique
+    return _number_repeated(short_names)
+
+
+def _number_repeated(names: list[str]) -> list[str]:
+    """Append ``-1``, ``-2`` and so on to repeated names; numbered names that exist already are skipped."""
+    n_equal = Counter(names)
+    used = {name for name in names if n_equal[name] == 1}
+    last_number: Counter[str] = Counter()
+    unique_names = []
+    for name in names:
+        unique_name = name
+        if n_equal[name] > 1:
+            last_number[name] += 1
+            while f"{name}-{last_number[name]}" in used:
+                last_number[name] += 1
+            unique_name = f"{name}-{last_number[name]}"
+            used.add(unique_name)
+        unique_names.append(unique_name)
+    return unique_names
 
 
 def _split_words(name: str) -> list[str]:
     """Split a name at blanks, and keep the last part of paths, in plain letters."""
     try:
         words = shlex.split(name)
-    except ValueError:
+    except ValueError:  # such as an unclosed quotation mark
         words = name.split()
     last_parts = [word.rstrip("/").rpartition("/")[2].removesuffix(".exe") for word in words]
     return [_write_plainly(word) or "x" for word in last_parts if word] or ["unnamed"]
 
 
 def _write_plainly(word: str) -> str:
-    """Write all but Latin letters, digits and points as ``_``."""
+    """Replace all but Latin letters, digits and points by ``_``; accents are dropped."""
     letters = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
-    return re.sub(r"[^A-Za-z0-9_.]+", "_", letters.replace("#", "-")).strip("_.")
+    return re.sub(r"[^A-Za-z0-9_.]+", "_", letters).strip("_.")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from cmlib.io.formats.readings import FormatError, Program, Readings
-from cmlib.io.meaning.event_names import belongs_to_cores, find_kind, map_events, normalize_events
+from cmlib.io.meaning.event_names import belongs_to_cores, find_core_pmu, map_events, normalize_events
 from cmlib.io.meaning.sleep import fill_slept
 
 _MOST_KINDS = 8
@@ -122,10 +122,10 @@ def find_kinds(counts: pd.DataFrame) -> tuple[str, ...]:
         If more than eight kinds were counted.
     """
     events = counts["event"].cat.remove_unused_categories()
-    named = {find_kind(event) for event in events.cat.categories} - {""}
+    named = {find_core_pmu(event) for event in events.cat.categories} - {""}
     if len(named) < 2:
         return ()
-    kinds = map_events(events, find_kind)
+    kinds = map_events(events, find_core_pmu)
     is_counted = counts["value"].notna().to_numpy() & (kinds != "")
     running = counts["running"].fillna(1.0).to_numpy()
     shares = {kind: running[is_counted & (kinds == kind)].max() for kind in dict.fromkeys(kinds[is_counted])}
@@ -140,7 +140,7 @@ def find_events_of_unknown_kind(counts: pd.DataFrame) -> list[str]:
     In a file with ``cpu_core/cycles/`` and ``cpu_atom/cycles/``, this is ``cycles``, for example.
     """
     counted = counts.loc[counts["value"].notna(), "event"].cat.remove_unused_categories()
-    return [event for event in counted.cat.categories if not find_kind(event) and belongs_to_cores(event)]
+    return [event for event in counted.cat.categories if not find_core_pmu(event) and belongs_to_cores(event)]
 
 
 def find_places(program: Program) -> list[str]:
@@ -160,7 +160,7 @@ def _select_place(counts: pd.DataFrame, place: str) -> pd.DataFrame:
 
 def _select_kind(counts: pd.DataFrame, kind: str) -> pd.DataFrame:
     """Return the rows of a kind of core, and those that are of all kinds."""
-    is_of_kind = map_events(counts["event"], find_kind) == kind
+    is_of_kind = map_events(counts["event"], find_core_pmu) == kind
     if not is_of_kind.any():
         raise FormatError(f"nothing was counted for the kind of core {kind!r}.")
     return counts[is_of_kind | map_events(counts["event"], _is_of_all_kinds)]
@@ -168,7 +168,7 @@ def _select_kind(counts: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 def _is_of_all_kinds(event: str) -> bool:
     """Return whether an event names no kind of core and is counted outside of cores."""
-    return not find_kind(event) and not belongs_to_cores(event)
+    return not find_core_pmu(event) and not belongs_to_cores(event)
 
 
 def _select_metrics_of_kind(metrics: pd.DataFrame, kind: str) -> pd.DataFrame:
