@@ -292,7 +292,7 @@ def _select_marks(base, program, marks, begin_ns, labels, notes, file):
                     f"{file} does not say when it began, so that the mark {mark.name}, in time since 1970, has no "
                     "place in it. Give marks in seconds since the recording began."
                 )
-            start_s, end_s = mark.seconds(begin_ns)
+            start_s, end_s = mark.convert_to_seconds(begin_ns)
             inside = (begins >= start_s) & (ends <= end_s)
             if not inside.any():
                 continue
