@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cmlib.io.events import base_name
 from cmlib.io.formats.readings import FormatError
 from cmlib.io.meaning.series import without_copies
-from cmlib.io.perf import parse_stat, series
+from cmlib.io.perf import parse_stat, read_runs, series
 from tests.naive import series as naive_series
 from tests.perf_output import golden
 
@@ -79,6 +79,22 @@ def test_series_need_one_run_with_times():
     twice = golden("perf-6.1/comma.csv").replace("# started on", "# begun on") * 2
     with pytest.raises(ValueError, match="several runs"):
         series(parse_stat(twice))
+
+
+def test_totals_beside_intervals_are_a_second_program_if_their_events_differ():
+    """A summary of the same events is left out (test_perf_parsing); other totals are never dropped silently."""
+    intervals = "1.000000000,5,,cycles,9,100.00,,\n2.000000000,7,,cycles,9,100.00,,\n"
+    heading = "# started on Sat Nov 21 05:19:46 2026\n\n"
+    with pytest.raises(FormatError, match="2 programs"):
+        parse_stat(heading + intervals + heading + "9,,branches,9,100.00,,\n")
+
+
+def test_equal_runs_are_read_once():
+    once = golden("perf-6.1/comma.csv")
+    other = once.replace(",170,", ",171,")
+    assert other != once
+    runs = [counts.to_csv() for counts, _ in read_runs(once + other + once)]
+    assert runs == [counts.to_csv() for text in (once, other) for counts, _ in read_runs(text)]
 
 
 def test_no_rows_make_empty_series():

@@ -1,6 +1,7 @@
-"""Read output of `perf stat` as a table of readings or as series by event.
+"""Read output of `perf stat`, or of another tool, as a table of counts or as series by event.
 
-:func:`parse_stat` and :func:`series` read text of any known format (:mod:`cmlib.io.formats`) that holds one program.
+:func:`parse_stat` reads the counts of a text in any known format (:mod:`cmlib.io.formats`), and :func:`series` makes
+a time series of each event of them. :func:`read_runs` does both for a text with several runs.
 """
 
 import re
@@ -20,8 +21,8 @@ from cmlib.io.meaning.stored import derive_series
 
 __all__ = ["FormatError", "begin_ns", "parse_stat", "read_runs", "series"]
 
-_COLUMNS = ["time_s", "event", "value", "supported", "running", "unit"]
-_LINE = re.compile(r"^(?!#)[^\S\n]*+\S", re.MULTILINE)  # that is neither blank nor a comment
+_STAT_COLUMNS = ["time_s", "event", "value", "supported", "running", "unit"]
+_CONTENT_LINE = re.compile(r"^(?!#)[^\S\n]*+\S", re.MULTILINE)  # a line that is neither blank nor a comment
 
 
 def parse_stat(
@@ -32,15 +33,17 @@ def parse_stat(
 ) -> pd.DataFrame:
     """Read the counts of one program, in any known format.
 
-    Counts of CPUs, cores, sockets or nodes are added up. Counts are 0 in intervals in which the program slept;
-    counts just below 2^64 are unknown.
+    Counts of CPUs, cores, sockets or nodes are added up. Counts are 0 in intervals in which the program slept. Counts
+    just below 2^64 come from a counter that fell below 0; they become NaN. Totals that perf prints beside the
+    intervals of a run (``--summary``) are left out.
 
     Parameters
     ----------
     text : str
-        Output of ``perf stat``, or of another tool in a known format. Only comments and blank lines hold no counts.
+        Output of ``perf stat``, or of another tool in a known format. A text of comments and blank lines only has no
+        counts.
     interval_ms : float, optional
-        Length of an interval [ms]: of tables without a column of times.
+        Length of an interval [ms], for tables without a column of times.
     columns : mapping of str to {"count", "level"}, optional
         Columns of a table that are kept although they name no event.
 
@@ -65,8 +68,8 @@ def parse_stat(
     Raises
     ------
     FormatError
-        If no format or several recognize the text, or a line is damaged; also on several programs or runs by interval
-        in one text.
+        If no format or several recognize the text, a line is damaged, or the text has several programs or several
+        runs by interval. Intervals and totals of different events are two programs.
 
     Examples
     --------
@@ -76,63 +79,61 @@ def parse_stat(
     >>> counts.loc[2, ["event", "value", "running"]].tolist()
     ['ic_tag_hit_miss.instruction_cache_miss', np.float64(83411798.0), np.float64(0.28)]
     """
-    if not _has_lines(text):
+    if not _has_content(text):
         counts = make_counts({"event": [], "value": []})
     else:
         _, readings = read_counts(text, options=ReadOptions(columns=columns or {}, interval_ms=interval_ms))
         counts = _only_program(readings).counts
-    timed = counts["time_s"].notna()
-    if timed.any():
-        counts = counts[timed]
-        if counts["run"].nunique() > 1:
-            raise FormatError("several runs by interval are in the text. Read them with read_runs.")
+    if counts["time_s"].notna().any() and counts["run"].nunique() > 1:
+        raise FormatError("several runs by interval are in the text. Read them with read_runs.")
     counts = fill_slept(normalize_events(counts))
     check_values(counts)
     counts, _ = without_wrapped(counts)
     counts, _ = sum_places(counts)
-    texts = {"event": str, "unit": str}
-    return counts[_COLUMNS].astype(texts).reset_index(drop=True)
+    return counts[_STAT_COLUMNS].astype({"event": str, "unit": str}).reset_index(drop=True)
 
 
 def read_runs(text: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Read all runs by interval of the only program in a text, without runs that come twice.
+    """Read the time series of each run in a text with one program. Runs with equal rows are read once.
 
     Parameters
     ----------
     text : str
-        As :func:`parse_stat` takes it.
+        Output of ``perf stat -I``, or of another tool in a known format.
 
     Returns
     -------
     list of (DataFrame, DataFrame)
-        Of each run counts and running shares, as of :func:`series`.
+        Counts and running shares of each run, as :func:`series` returns them.
 
     Raises
     ------
     FormatError
-        As :func:`parse_stat`.
+        If no format or several recognize the text, a line is damaged, or the text has several programs.
     """
     _, readings = read_counts(text)
     program = _only_program(readings)
     runs = []
-    seen = set()
-    for number in program.counts["run"].unique():
-        rows = select(readings, Selection(runs=(int(number),)))
-        content = rows.counts.drop(columns="run").to_csv()
-        if content not in seen:
-            seen.add(content)
-            derived = derive_series(rows)
-            runs.append((derived.counts, derived.running))
+    tables_read = set()
+    for run_number in program.counts["run"].unique():
+        run = select(readings, Selection(runs=(int(run_number),)))
+        # Published files repeat runs. Two runs are equal if their tables are, apart from the number of the run.
+        table = run.counts.drop(columns="run").to_csv(index=False)
+        if table in tables_read:
+            continue
+        tables_read.add(table)
+        derived = derive_series(run)
+        runs.append((derived.counts, derived.running))
     return runs
 
 
 def begin_ns(text: str) -> int | None:
-    """Return when a recording began, where the file has absolute times.
+    """Return the start of a recording in a text with absolute times.
 
     Parameters
     ----------
     text : str
-        As :func:`parse_stat` takes it.
+        Output of a tool in a known format.
 
     Returns
     -------
@@ -143,9 +144,9 @@ def begin_ns(text: str) -> int | None:
     return readings.begin_ns
 
 
-def _has_lines(text: str) -> bool:
-    """Return whether a text has a line that is no comment."""
-    return _LINE.search(text) is not None
+def _has_content(text: str) -> bool:
+    """Return whether a text has a line that is neither blank nor a comment."""
+    return _CONTENT_LINE.search(text) is not None
 
 
 def _only_program(readings: Readings) -> Program:
