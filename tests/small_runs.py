@@ -59,7 +59,7 @@ def store_lines(source, out, events=None, drift=None):
     known = files.read_metadata(source) or {}
     events = list(events or known["events"])
     counts = np.diff(sampling.read_samples(source, events), axis=0, prepend=0)
-    with files.draft(out, files.LINES) as (file, metadata, _):
+    with files.open_draft(out, files.LINES) as (file, metadata, _):
         regression = OnlineRegression(events[1:], drift=drift)
         n_samples = sampling._store_lines(regression, file, metadata, np.array_split(counts, 3))
         metadata |= known | {

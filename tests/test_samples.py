@@ -377,8 +377,13 @@ def test_one_at_a_time(own_data):
 
 
 def test_nothing_recorded_says_what_to_run(tmp_path):
-    with pytest.raises(NothingRecordedError, match=r"run `cmlib record-samples`"):
+    with pytest.raises(NothingRecordedError, match=r"Run `cmlib record-samples`"):
         find_streams(tmp_path)
+
+
+def test_an_unknown_kind_of_events_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="got 'hard'"):
+        find_streams(tmp_path, "hard")
 
 
 def test_a_stream_that_was_changed_afterwards_is_left_out_by_name(tmp_path, capsys):

@@ -19,7 +19,7 @@ from cmlib.compress import compress, intervals
 from cmlib.errors import NothingRecordedError
 from cmlib.io import samples, store
 from cmlib.io.samples import SampleError
-from cmlib.io.samples.files import LINES, draft, samples_dir
+from cmlib.io.samples.files import LINES, open_draft, samples_dir
 from cmlib.io.store import StoreError, database
 from cmlib.parallel import Workers
 from tests import made_up
@@ -54,7 +54,7 @@ def keep(out, totals, **changes):
     """Store lines as `cmlib record --samples --compress` does."""
     timer, *events = totals
     lines = compress(totals[timer], totals[events], drift=20.0)
-    with draft(out, LINES) as (file, meta, _):
+    with open_draft(out, LINES) as (file, meta, _):
         lines.to_csv(file, index=False)
         meta |= {"command": "./app", "events": {event: f"{event}/u" for event in totals}, "period": 1_000_000}
         meta |= {"n_samples": len(totals), "date": "2026-11-21T15:00:00", "duration_s": 1.5, "kind": "lines"}
@@ -134,7 +134,7 @@ def test_any_lines_read_the_same_from_the_store_as_from_their_file(n, bound, see
     lines = compress(x, totals, bound=bound)
     with TemporaryDirectory() as folder:
         out, url = f"{folder}/samples/p/hardware-lines-00", f"sqlite:///{folder}/store.sqlite"
-        with draft(out, LINES) as (file, meta, _):
+        with open_draft(out, LINES) as (file, meta, _):
             lines.to_csv(file, index=False)
             meta |= {"command": "", "events": ["t", *totals], "duration_s": 1, "kind": "lines"}
             meta |= {"n_lines": len(lines)}
@@ -209,7 +209,7 @@ def test_damaged_lines_are_left_out_and_told(recordings, url, damage):
     ],
 )
 def test_a_file_that_holds_no_such_lines_is_named(tmp_path, table, told):
-    with draft(tmp_path / "samples/p/software-lines-00", LINES) as (file, meta, _):
+    with open_draft(tmp_path / "samples/p/software-lines-00", LINES) as (file, meta, _):
         file.write(table)
         meta |= {"command": "./p", "events": ["t", "e"], "duration_s": 1.0, "kind": "lines", "n_lines": 1}
     with pytest.raises(StoreError, match=rf"software-lines-00\.csv can't be stored: .*{told}"):

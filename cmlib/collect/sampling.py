@@ -28,7 +28,7 @@ from cmlib.errors import last_lines, text_of
 from cmlib.io import events
 from cmlib.io.archive import errors_as, now, program_folder, read_file, unpack
 from cmlib.io.archive.programs import check_names
-from cmlib.io.samples.files import LINES, SAMPLES, SampleError, draft, read_metadata, samples_dir
+from cmlib.io.samples.files import LINES, SAMPLES, SampleError, open_draft, read_metadata, samples_dir
 from cmlib.io.samples.perf_data import SampleReader
 from cmlib.io.samples.perf_script import FIELDS, read_text
 from cmlib.shell import command_line
@@ -171,7 +171,7 @@ def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
     # Let numba compile before the program runs: perf would lose samples meanwhile.
     regression.extend(np.arange(4.0), np.zeros((4, len(encodings) - 1)))
     regression.finish()
-    with draft(out, LINES) as (file, metadata, folder):
+    with open_draft(out, LINES) as (file, metadata, folder):
         store = functools.partial(_store_lines, regression, file, metadata)
         metadata |= _sample(command, encodings, period, folder, label, store)
         metadata |= {"kind": "lines", "method": {"alpha": 0.01, "n_sigma": 3.0, "drift": drift}}
@@ -208,7 +208,7 @@ def record_samples(command, events, period, out, *, label=None):
         If there are fewer than two events, the program or perf fails, or no sample was taken.
     """
     encodings = _to_encodings(events)
-    with draft(out, SAMPLES) as (file, metadata, folder):
+    with open_draft(out, SAMPLES) as (file, metadata, folder):
         data, errors = folder / "perf.data", folder / "script.stderr"
         with data.open("xb") as stream:
             settings = {"store": lambda blocks: sum(map(len, blocks)), "copy": stream}

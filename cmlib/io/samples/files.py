@@ -1,8 +1,8 @@
-"""Files of samples (perf's text, packed) or of lines (a CSV), each with metadata in JSON beside it.
+"""List, read and write files of samples or of lines, each with metadata in a JSON file beside it.
 
-"Lines" are the piecewise-linear segments that are stored in place of samples. :func:`find_streams` lists files of
-samples, :func:`read_lines` reads one of lines, and :func:`draft` writes either. SampleError for a file that was
-changed, can't be read, or would be overwritten; NothingRecordedError if there is none to list.
+Samples of one run are a sample stream, which is stored as the text that perf prints, compressed by gzip. Lines are
+piecewise-linear segments that are stored in place of samples, as CSV. :func:`find_streams` lists the sample streams,
+:func:`read_lines` reads a file of lines, and :func:`open_draft` writes a file of either kind.
 """
 
 import contextlib
@@ -14,16 +14,19 @@ from typing import Any
 import pandas as pd
 
 from cmlib import places
-from cmlib.errors import CmlibError, NothingRecordedError
+from cmlib.errors import CmlibError, InputError, NothingRecordedError
 from cmlib.io.archive import digest, errors_as, parse_csv, read_file, read_object, readable
 from cmlib.io.archive.runs import recording_draft
 
-__all__ = ["read_metadata", "samples_dir"]
+__all__ = ["SampleError", "find_streams", "open_draft", "read_lines", "read_metadata", "samples_dir"]
 
 SCHEMA = 1
 LINES, SAMPLES = ".csv", ".txt.gz"  # suffixes of the content files
-_MOST_COLUMNS = 1 << 11  # slope, intercept and error of each of 480 events
-_HOW = "Such files are written by `cmlib record NAME --samples`; move anything else out of the samples."
+KINDS = ("hardware", "software")  # kinds of the event that times the sampling; names of files begin with them
+# A file of lines has three columns for each event (slope, intercept, sigma), and 480 events at most.
+_MOST_COLUMNS = 1 << 11
+_WRITERS = "`cmlib record NAME --samples` and `cmlib record-samples`"
+_ADVICE = f"Such files are written by {_WRITERS}; move anything else out of the folder of samples."
 
 
 class SampleError(CmlibError):
@@ -44,139 +47,152 @@ def read_lines(out: str | Path) -> tuple[pd.DataFrame, dict]:
         One row per line. Columns: x_start and x_end [counts of the first event]; slope:EVENT, intercept:EVENT and
         sigma:EVENT of each other event; n, the number of samples.
     meta : dict
+        Metadata, as :func:`read_metadata` returns them.
 
     Raises
     ------
     SampleError
         If there are none, or the file was changed.
     """
-    table = Path(f"{out}{LINES}")
-    meta = read_metadata(table)
+    file = Path(f"{out}{LINES}")
+    meta = read_metadata(file)
     if meta is None:
         raise SampleError(f"no lines at {out}: {out}.json does not exist.")
-    return parse_csv(read_file(table), most_columns=_MOST_COLUMNS), meta
+    return parse_csv(read_file(file), most_columns=_MOST_COLUMNS), meta
 
 
-def read_metadata(table: str | Path) -> dict | None:
+def read_metadata(file: str | Path) -> dict | None:
     """Read the metadata beside a file of samples or lines.
 
     Parameters
     ----------
-    table : str or path
-        The file.
+    file : str or path
+        The file of samples or lines.
 
     Returns
     -------
     dict or None
-        None if there are no metadata.
+        None if the file has no metadata.
 
     Raises
     ------
     SampleError
-        If the metadata can't be read, the file is not there, or its SHA-256 is another one.
+        If the metadata can't be read, the file does not exist, or its SHA-256 differs from the one in the metadata.
     """
-    table = Path(table)
-    description = table.with_name(table.name.removesuffix(SAMPLES).removesuffix(LINES) + ".json")
-    if not description.exists():
+    file = Path(file)
+    metadata_file = file.with_name(file.name.removesuffix(SAMPLES).removesuffix(LINES) + ".json")
+    if not metadata_file.exists():
         return None
-    with errors_as(SampleError, table):
-        meta = read_object(description, "the metadata of samples", _HOW, "samples")
-        checksum = digest(table)
+    with errors_as(SampleError, file):
+        meta = read_object(metadata_file, "the metadata of samples", _ADVICE, "samples")
+        checksum = digest(file)
     if checksum != meta.get("sha256"):
-        raise SampleError(f"{table} is not the file that was written: its checksum is not {description}'s.")
+        raise SampleError(
+            f"{file} is not the file that was written: its SHA-256 differs from the one in {metadata_file}."
+        )
     return meta
 
 
 @contextlib.contextmanager
-def draft(out: str | Path, suffix: str) -> Iterator[tuple[Any, dict, Path]]:
-    """Give a file to write to, a dict for its metadata and a working folder, during a ``with`` block.
+def open_draft(out: str | Path, suffix: str) -> Iterator[tuple[Any, dict, Path]]:
+    """Open a temporary file for samples or lines, with a dict for its metadata, for a ``with`` block.
 
-    The block writes to a temporary file. When it ends without an error, this file gets its final name, so that no
-    half-written recording is ever found.
+    When the block ends without an error, the file and its metadata get their final names. A recording that breaks
+    off leaves neither.
 
     Parameters
     ----------
     out : path
         Final name, without suffix.
     suffix : str
-        Constant of this module: `LINES` for a text file, or `SAMPLES` for a file of bytes, which are compressed
-        by gzip when they are written.
+        A constant of this module: `LINES` for a text file, or `SAMPLES` for a file of bytes, which gzip compresses
+        on writing.
 
     Yields
     ------
     file : file object
     metadata : dict
     folder : Path
+        Temporary folder of the file.
 
     Raises
     ------
     SampleError
-        If it exists already or can't be written.
+        If the recording exists already or can't be written.
     """
-    description = Path(f"{out}.json")
-    if description.exists():
-        raise SampleError(f"{description} exists, and is never overwritten: name another, or move it away.")
-    with errors_as(SampleError, description.parent):
-        description.parent.mkdir(parents=True, exist_ok=True)
-        with recording_draft(description, schema=SCHEMA, suffix=suffix) as (table, metadata):
-            packed = suffix == SAMPLES
-            with gzip.open(table, "wb") if packed else open(table, "w", encoding="utf-8", newline="") as file:
-                yield file, metadata, table.parent
+    metadata_file = Path(f"{out}.json")
+    if metadata_file.exists():
+        raise SampleError(f"{metadata_file} exists, and is never overwritten: name another, or move it away.")
+    with errors_as(SampleError, metadata_file.parent):
+        metadata_file.parent.mkdir(parents=True, exist_ok=True)
+        with recording_draft(metadata_file, schema=SCHEMA, suffix=suffix) as (path, metadata):
+            if suffix == SAMPLES:
+                with gzip.open(path, "wb") as packed_file:
+                    yield packed_file, metadata, path.parent
+            else:
+                with path.open("w", encoding="utf-8", newline="") as text_file:
+                    yield text_file, metadata, path.parent
 
 
 def samples_dir() -> Path:
-    """Return the folder of the kept samples and lines.
+    """Return the folder of the stored samples and lines.
 
     Returns
     -------
     pathlib.Path
-        It has a folder for each program with its input.
+        Contains one folder per program and input, such as ``gcc-2``.
     """
     return places.data_dir() / "samples"
 
 
-KINDS = ("hardware", "software")  # of the event that times the sampling, as file names begin
-
-
 def find_streams(folder: str | Path | None = None, kind: str = "auto") -> pd.DataFrame:
-    """List the kept files of samples.
+    """List the stored sample streams.
 
     Parameters
     ----------
     folder : str or path, optional
         Default: :func:`samples_dir`.
     kind : str, default "auto"
-        One of KINDS, the kinds of the event that times the sampling; "auto" for hardware if there are any such files,
-        else software.
+        Kind of the event that times the sampling: one of KINDS. "auto" takes hardware events if any stream has them,
+        else software events.
 
     Returns
     -------
     DataFrame
-        One row per file. Columns: ``name`` (of the program), ``kind``, ``path``, ``period`` (counts per sample),
+        One row per stream. Columns: ``name`` (of the program), ``kind``, ``path``, ``period`` (counts per sample),
         ``n_samples``, ``n_lost`` (samples that perf lost), ``events`` (tuple of names), ``command`` and ``date`` (str).
-        Where metadata are missing, these are None and there are no events. Files that can't be read are left out with a
-        warning.
+        A stream without metadata has only a name, kind and path; ``events`` is empty and the other values are None.
+        Files that can't be read are left out with a warning.
 
     Raises
     ------
+    InputError
+        If the kind is unknown.
     NothingRecordedError
-        If there are none.
+        If there are no streams of this kind.
     """
+    if kind not in ("auto", *KINDS):
+        raise InputError(f"kind is 'auto', {KINDS[0]!r} or {KINDS[1]!r}; got {kind!r}.")
     folder = Path(folder or samples_dir())
     frame = pd.DataFrame(
-        readable(_row, sorted(folder.glob(f"*/*{SAMPLES}"))).values(),
+        readable(_describe_stream, sorted(folder.glob(f"*/*{SAMPLES}"))).values(),
         columns=["name", "kind", "path", "period", "n_samples", "n_lost", "events", "command", "date"],
     )
-    wanted = next((k for k in KINDS if (frame["kind"] == k).any()), None) if kind == "auto" else kind
-    streams = frame[frame["kind"] == wanted].reset_index(drop=True)
+    chosen_kind = kind
+    if kind == "auto":
+        chosen_kind = "hardware" if (frame["kind"] == "hardware").any() else "software"
+    streams = frame[frame["kind"] == chosen_kind].reset_index(drop=True)
     if streams.empty:
-        what = "" if kind == "auto" else f"{kind} "
-        raise NothingRecordedError(f"no {what}sample stream is recorded yet: run `cmlib record-samples`")
+        description = "sample stream" if kind == "auto" else f"sample stream of {kind} events"
+        raise NothingRecordedError(
+            f"no {description} is recorded yet. Run `cmlib record-samples` for the programs of notebook 07, or "
+            "`cmlib record NAME --samples -- COMMAND` for another program."
+        )
     return streams
 
 
-def _row(path):
-    """Describe one file as a row of :func:`find_streams`."""
+def _describe_stream(path: Path) -> dict[str, Any]:
+    """Describe one file of samples as a row of :func:`find_streams`."""
     meta = read_metadata(path) or {}
     return {
         "name": path.parent.name,
