@@ -207,7 +207,7 @@ def test_a_total_divided_by_the_seconds_is_every_rate(intervals):
     _, readings = read_counts(as_perf_csv(intervals))
     derived = derive_series(select(readings, Selection()))
     summary = build_summary("x", [(derived.counts, derived.running)])
-    levels, totals = summary.level.levels, summary.level.counts
+    levels, totals = summary.medians.levels, summary.medians.counts
     if "instructions" in levels:
         assert levels["instructions a second"] == pytest.approx(levels["instructions"] / levels["seconds"])
         assert levels["instructions"] == pytest.approx(totals["instructions"])

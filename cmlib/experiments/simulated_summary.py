@@ -16,7 +16,7 @@ from cmlib.io.events import simulated_events
 from cmlib.shell import as_code, command_line, recorded_words
 from cmlib.topdown import describe_misses
 from cmlib.topdown.cycle_costs import format_number
-from cmlib.topdown.summary import SCHEMA
+from cmlib.topdown.summary import SUMMARY_VERSION
 
 if TYPE_CHECKING:
     from cmlib.experiments.diagnosis import SimulatedProfile
@@ -71,7 +71,7 @@ def build_simulated_summary(name: str, meta: dict, profile: SimulatedProfile, *,
     words = recorded_words(meta["command"])
     misses = find_saved_misses(profile)
     return {
-        "schema": SCHEMA,
+        "schema": SUMMARY_VERSION,
         "name": name,
         "simulated": True,
         "processor": None,

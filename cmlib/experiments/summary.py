@@ -67,7 +67,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         printed=printed_shares(metas),
         metric_group=metric_group,
         command=first.get("command") or "",
-        written=first.get("encodings"),
+        names_in_file=first.get("encodings"),
         user_s=_median_seconds(metas, "user_s"),
         system_s=_median_seconds(metas, "system_s"),
     )

@@ -104,19 +104,19 @@ def _measure_lengths(counts, timed):
     return interval_lengths(counts) if timed else np.full(len(counts), np.nan)
 
 
-def levels_of_runs(runs, printed, written, *, whole_runs):
+def levels_of_runs(runs, printed, names_in_file, *, whole_runs):
     """Compute the medians over several runs: three dicts, of levels, miss ratios and all counts.
 
     `runs` are the counts and running shares of each run (pairs of DataFrames). `printed` (dict) is what the
-    recording tool printed; it is used for what can't be computed. `written` is that of :func:`miss_ratios`. With
-    `whole_runs` a row is a run; its time is known if ``duration_time`` was counted.
+    recording tool printed; it is used for what can't be computed. `names_in_file` is that of :func:`miss_ratios`.
+    With `whole_runs` a row is a run; its time is known if ``duration_time`` was counted.
     """
     timed = not whole_runs or all("duration_time" in counts for counts, _ in runs)
     frames = []
     for counts, _ in runs:
         frames += _split_rows(counts) if whole_runs else [counts]
     level = _compute_medians(levels(counts, timed=timed) for counts in frames)
-    ratios = _compute_medians(miss_ratios(counts, written) for counts in frames)
+    ratios = _compute_medians(miss_ratios(counts, names_in_file) for counts in frames)
     printed_levels = {name: printed[name] for name in _PRINTED if printed.get(name, 0) > 0}
     printed_ratios = {}
     for access, _ in _MISSES_OF.values():
@@ -360,16 +360,16 @@ def _are_shares(counts):
     return are_all and "instructions" not in counts
 
 
-def miss_ratios(counts, written):
+def miss_ratios(counts, names_in_file):
     """Compute the misses in percent of the accesses that can miss: a dict by kind of access.
 
-    `counts` is a DataFrame. `written` maps its columns to the names in the file, which include kinds of core and
+    `counts` is a DataFrame. `names_in_file` maps its columns to the names in the file, which include kinds of core and
     modes; only counts with the same kind and mode are divided. A ratio is left out if it was counted twice with
     different results.
     """
     series = {}
     for event, values in counts.items():
-        name = written.get(event, event).partition("#")[0]
+        name = names_in_file.get(event, event).partition("#")[0]
         key = spelling(name).removesuffix(":k"), scope(name)
         is_consistent = (
             key not in series or 1 / DIFFERS < values.sum() / (series[key].sum() or np.nan) < DIFFERS

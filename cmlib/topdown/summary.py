@@ -1,8 +1,9 @@
-"""Summarize a program: whether it computes, what has a known cost, where its slots went, and what to try first.
+"""Summarize the counts of a program: what limits it, how certain that is, and what to try first.
 
-:func:`build_summary` takes the counts of a program's runs and returns a :class:`Summary`, from which the text of
-``cmlib summarize``, the page and `answers.json` are rendered. :func:`summarize` returns it as a dict. There must be
-at least one run; that is not checked. Each part of a summary has a module of its own in this package.
+:func:`build_summary` takes the counts of a program's runs and returns a :class:`Summary`. Its method
+:meth:`Summary.to_dict` returns what the text of ``cmlib summarize``, the page and `answers.json` are rendered from.
+:func:`summarize` does both. At least one run is required; this is not checked. The parts of a summary are computed by
+the other modules of this package.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,13 +29,16 @@ from cmlib.topdown.slot_summary import Recording, SlotSummary, percent, summariz
 from cmlib.topdown.utilization import Utilization, measure_utilization
 from cmlib.units import unit_of
 
-SCHEMA = 3
+SUMMARY_VERSION = 3  # of the keys of the dict; docs/answers.md lists the versions
 _SENTENCES = template("cmlib.topdown", "sentences.j2").module  # macros that turn numbers into sentences
-_THIN = 0.05  # mean running share below which a kind of core hardly ran
-_ALWAYS = 0.995  # running share from which an event was counted all the time
-_SLOWEST = 1e-3  # clock [GHz] below which cycles and task-clock are of different things
-_IN_KERNEL = ("switches", "migrations")  # 0 where only user mode is counted
-_DECIDED = ("counted", "decided", "likely")  # certainties of a verdict that name one limit
+_HARDLY_RAN = 0.05  # mean running share below which a kind of core hardly ran
+_ALL_THE_TIME = 0.995  # running share from which on an event was counted all the time
+_SLOWEST_GHZ = 1e-3  # no processor is slower: below this, cycles and task-clock do not belong together
+_KERNEL_LEVELS = (
+    "switches",
+    "migrations",
+)  # only the kernel causes them, so they are 0 if only user mode was counted
+_NAMES_A_LIMIT = ("counted", "decided", "likely")  # certainties of a verdict with a limiting category
 _TIGHTER = "Tighter bounds: name the processor with --processor."
 
 
@@ -45,13 +49,17 @@ class CountedRuns:
     Attributes
     ----------
     runs : list of (DataFrame, DataFrame)
-        Counts and running shares of each run, without events that were never counted.
+        Counts and running shares of each run, without events that were never counted. Zeros of events that were not
+        on a counter are NaN.
     events : set of str
         Events that were counted in at least one run.
-    hidden, uncounted : set of str
-        Events with zeros that had no turn on a counter; events that were not counted at all.
-    taking_turns : Series
-        Mean running share of each event that was not counted all the time.
+    hidden : set of str
+        Events with such zeros: in some intervals they were not on a counter, and 0 was recorded.
+    uncounted : set of str
+        All other events that were not counted in any run.
+    multiplexed_shares : Series
+        Mean running share [0–1] of each event that was not counted all the time, because events took turns on the
+        counters.
     knows_shares : bool
         True if all running shares are known.
     """
@@ -60,20 +68,21 @@ class CountedRuns:
     events: set
     hidden: set
     uncounted: set
-    taking_turns: pd.Series
+    multiplexed_shares: pd.Series
     knows_shares: bool
 
 
 @dataclass(frozen=True)
-class Levels:
-    """Figures of a program as a whole: the medians over its runs.
+class Medians:
+    """Figures of a program as a whole, each the median over its runs.
 
     Attributes
     ----------
     levels : dict of str to float
-        Time, clock, instructions per cycle and similar figures, by the name under which they are printed.
+        Time, clock, instructions per cycle and similar figures, by the name under which they are printed. These are
+        not the levels of top-down categories.
     ratios : dict of str to float
-        Miss ratios [%] by name.
+        Miss ratios [%] by the kind of access.
     counts : dict of str to float
         Count of each event.
     is_user : bool
@@ -91,25 +100,27 @@ class Levels:
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of a program, in parts.
+    """All that the counts show of a program.
 
     Attributes
     ----------
     name : str
     recording : cmlib.topdown.slot_summary.Recording
     counted : CountedRuns
-    level : Levels
+    medians : Medians
+        Its levels are those that are shown.
     utilization : cmlib.topdown.utilization.Utilization
     cycles : list of cmlib.topdown.cycle_costs.CycleShare
-        The cycles, split by known costs; empty where slots were counted, or cycles were not.
+        The cycles, split by the known costs of events. Empty if the account of the slots shows where they went, or if
+        cycles or instructions were not counted.
     slots : cmlib.topdown.slot_summary.SlotSummary or None
-        None if the kind of core hardly ran.
+        None if this kind of core hardly ran.
     first : cmlib.topdown.first_answer.FirstAnswer
     phases : cmlib.topdown.phase_contrast.Contrast
     shown_counts : dict of str to float
-        Counts that neither levels nor ratios contain.
+        Counts that are shown, because neither the levels nor the ratios nor the slots contain them.
     impossible : dict of str to str
-        Events that can't be true, with the reason.
+        Events with impossible counts, and the reason. They are not used.
     hardly_ran : bool
         True if this kind of core was counted for less than 5 % of the time.
     remarks : list of str
@@ -118,7 +129,7 @@ class Summary:
     name: str
     recording: Recording
     counted: CountedRuns
-    level: Levels
+    medians: Medians
     utilization: Utilization
     cycles: list
     slots: SlotSummary | None
@@ -130,7 +141,7 @@ class Summary:
     remarks: list
 
     def to_dict(self):
-        """Return the summary as a dict, which JSON can hold; docs/summary.md lists its keys."""
+        """Return the summary as a dict of what JSON can hold. `docs/summary.md` lists its keys."""
         return {
             **self._describe_recording(),
             **self._describe_levels(),
@@ -146,28 +157,28 @@ class Summary:
     def _describe_recording(self):
         recording, counted = self.recording, self.counted
         n_rows = sum(len(counts) for counts, _ in counted.runs)
-        turns = counted.taking_turns if counted.knows_shares else None
+        shares = counted.multiplexed_shares if counted.knows_shares else None
         least_width, most_width = recording.costs.width
         knows_width = recording.processor and least_width == most_width
         return {
-            "schema": SCHEMA,
+            "schema": SUMMARY_VERSION,
             "name": self.name,
-            "simulated": False,
+            "simulated": False,  # simulated programs have the same keys, from cmlib.experiments.simulated_summary
             "processor": recording.processor,
-            "processors_alike": [],
+            "processors_alike": [],  # cmlib.experiments.summary fills it, which knows how the processor was found
             "slots_a_cycle": int(least_width) if knows_width else None,
             "core": recording.core,
-            "user_mode_only": self.level.is_user,
+            "user_mode_only": self.medians.is_user,
             "runtime": recording.runtime or None,
             "runs": n_rows if recording.whole_runs else len(counted.runs),
             "intervals": n_rows,
             "events": len(counted.events),
-            "took_turns": len(turns) if turns is not None else None,
-            "counted": round(float(turns.mean()), 3) if turns is not None and len(turns) else None,
+            "took_turns": len(shares) if shares is not None else None,
+            "counted": round(float(shares.mean()), 3) if shares is not None and len(shares) else None,
         }
 
     def _describe_levels(self):
-        levels, ratios = self.level.levels, self.level.ratios
+        levels, ratios = self.medians.levels, self.medians.ratios
         instructions = levels.get("instructions")
         return {
             "levels": levels,
@@ -180,20 +191,22 @@ class Summary:
 
     def _describe_answer(self):
         account = self.slots.account if self.slots else None
-        limits_nothing = account is None and (self.impossible or self.hardly_ran)
-        is_decided = account is not None and account["how"] in _DECIDED
+        names_limit = account is not None and account["how"] in _NAMES_A_LIMIT
+        # Then a text says that the counts do not show what limits the program, and why.
+        lacks_answer = account is None and (self.impossible or self.hardly_ran)
         return {
             "first": asdict(self.first),
             "utilization": asdict(self.utilization),
             "cycles": [_describe_share(share) for share in self.cycles],
-            "limited_by": account["limits"][0] if is_decided else None,
+            # The largest one. Others that are about as large are in account.limits.
+            "limited_by": account["limits"][0] if names_limit else None,
             "account": account,
             "conclusive": self._is_conclusive(),
-            "untold_text": _SENTENCES.untold(self.hardly_ran) if limits_nothing else "",
+            "untold_text": _SENTENCES.untold(self.hardly_ran) if lacks_answer else "",
         }
 
     def _is_conclusive(self):
-        """Return True if the counts are possible, and show something of what limits the program."""
+        """Return True if all counts are possible, this kind of core ran, and the first answer is not "not known"."""
         return not (self.impossible or self.hardly_ran or self.first.kind == NOT_KNOWN)
 
 
@@ -212,12 +225,18 @@ def summarize(name: str, runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], **se
     Returns
     -------
     dict
-        What ``cmlib summarize --json`` prints; `docs/summary.md` lists all keys. Among them are ``first`` (what is said
-        first: kind, headline, advice and the command that separates the rest), ``utilization``, ``cycles`` (list of
-        shares of the cycles [%]), ``levels`` (dict of rates and clock), ``account`` (dict of ``categories`` with bounds
-        ``low`` and ``high`` [% of the slots], ``how`` certain the limit is, ``advice``, ``decide``: the next command,
-        and more; None if the events say nothing of the slots), ``limited_by`` (name of the limiting category, or None
-        if that is open), ``phases`` and ``misses`` (lists of dicts) and ``remarks`` (list of sentences).
+        The object that ``cmlib summarize --json`` prints. `docs/summary.md` lists all keys. Some of them:
+
+        - ``first``: the first answer, a dict of its kind, headline, advice, and the command that would separate what
+          the counts do not;
+        - ``utilization``: time, CPU time and time in the kernel;
+        - ``cycles``: list of shares of the cycles [%];
+        - ``levels``: dict of time, clock, instructions per cycle and similar figures;
+        - ``account``: dict of the slots: ``categories`` with bounds ``low`` and ``high`` [% of the slots], ``how``
+          certain the limit is, ``advice``, ``decide`` (the next command) and more; None if no event bounds the slots;
+        - ``limited_by``: the category that limits the program most, or None if that is open;
+        - ``phases`` and ``misses``: lists of dicts;
+        - ``remarks``: list of sentences.
     """
     return build_summary(name, runs, **settings).to_dict()
 
@@ -234,11 +253,11 @@ def build_summary(
     printed: Mapping[str, float] | None = None,
     metric_group: str = "",
     command: str = "",
-    written: Mapping[str, str] | None = None,
+    names_in_file: Mapping[str, str] | None = None,
     user_s: float | None = None,
     system_s: float | None = None,
 ) -> Summary:
-    """Summarize a recording: whether the program computes, what its cycles and slots were used for, what to try first.
+    """Summarize a recording: what limits the program, how certain that is, and what to try first.
 
     Parameters
     ----------
@@ -250,22 +269,23 @@ def build_summary(
     processor : str, optional
         Name as :func:`cmlib.io.events.processor_of` returns it. Default: not known.
     modifier : str, default ""
-        Modifier of the recorded events, such as ``u``; the command that is proposed has it too.
+        Modifier of the recorded events, such as ``u``. The proposed command has the same modifier.
     whole_runs : bool, default False
         True if a row is a whole run and not an interval of one. Its length is known if ``duration_time`` is counted.
     core : str, default ""
-        PMU of the one kind of core of the counts, where the processor has several, such as ``cpu_atom``.
+        If the processor has several kinds of core, the PMU of the one that was counted, such as ``cpu_atom``.
     notes : sequence of str, default ()
-        Sentences on the recording that its import wrote; added to the remarks.
+        Sentences on the recording that its import wrote. They are added to the remarks.
     printed : dict of str to float, optional
         Shares and IPC that the recording tool itself printed.
     metric_group : str, default ""
-        Metric group with which the recording machine's perf computes level 1, such as ``TopdownL1``; the command that
-        is proposed uses it.
+        Metric group with which the recording machine's perf computes level 1 of the top-down account, such as
+        ``TopdownL1``. The proposed command uses it.
     command : str, default ""
-        Command line that was recorded; advice is for the language runtime that it starts, if there is any.
-    written : dict of str to str, optional
-        Events as they stand in the file, by column, where these name kinds of core or modes.
+        Command line that was recorded. If it starts a language runtime, such as a JVM, the advice is for that runtime.
+    names_in_file : dict of str to str, optional
+        By column, the name that the event has in the file, if it contains a kind of core or a mode that the column's
+        name lacks.
     user_s, system_s : float, optional
         CPU time of a run in user mode and in the kernel [s]. Default: not known.
 
@@ -273,12 +293,12 @@ def build_summary(
     -------
     Summary
     """
-    counted = _leave_out_uncounted(runs)
+    counted = _drop_uncounted(runs)
     costs = read_costs(processor or UNKNOWN)
     impossible = find_impossible(counted.runs, printed or {}, costs)
     possible_runs = [_drop_events(run, impossible) for run in counted.runs]
     possible_printed = {key: value for key, value in (printed or {}).items() if key not in impossible}
-    level = _measure_levels(possible_runs, possible_printed, written or {}, modifier, whole_runs)
+    medians = _compute_medians(possible_runs, possible_printed, names_in_file or {}, modifier, whole_runs)
     recording = Recording(
         processor=processor,
         modifier=modifier,
@@ -288,30 +308,32 @@ def build_summary(
         command=command,
         interval_ms=1000 if whole_runs else _measure_interval_ms(possible_runs),
         whole_runs=whole_runs,
-        ghz=level.ghz,
+        ghz=medians.ghz,
         printed=possible_printed,
-        misses=[] if whole_runs else _estimate_savings(possible_runs, costs, level.ghz),
+        misses=[] if whole_runs else _estimate_savings(possible_runs, costs, medians.ghz),
     )
     hardly_ran = _has_hardly_run(counted, core)
     slots = None if hardly_ran else summarize_slots(possible_runs, recording)
-    utilization = measure_utilization(level.levels, user_s=user_s, system_s=system_s)
-    cycles = _split_cycles(slots, level, recording)
-    is_conclusive = not (impossible or hardly_ran)
-    shown_level = replace(level, levels=_add_clock(level.levels, is_user=level.is_user))
+    utilization = measure_utilization(medians.levels, user_s=user_s, system_s=system_s)
+    cycles = _split_cycles(slots, medians, recording)
+    lacks_cycles = not impossible and not hardly_ran and "cycles" not in medians.levels
+    shown_levels = _select_shown_levels(medians.levels, is_user=medians.is_user)
+    shown_medians = replace(medians, levels=shown_levels)
+    doubts = _list_doubts(possible_runs, recording, counted, shown_medians, slots, impossible)
     return Summary(
         name=name,
         recording=recording,
         counted=counted,
-        level=shown_level,
+        medians=shown_medians,
         utilization=utilization,
         cycles=cycles,
         slots=slots,
-        first=_find_first(utilization, cycles, slots, recording, level, conclusive=is_conclusive),
-        phases=_find_phases(possible_runs, level, recording),
-        shown_counts=_select_counts(level, slots, {*possible_printed, *impossible}),
+        first=_find_first(utilization, cycles, slots, recording, lacks_cycles=lacks_cycles),
+        phases=_find_phases(possible_runs, medians, recording),
+        shown_counts=_select_shown_counts(medians, slots, {*possible_printed, *impossible}),
         impossible=impossible,
         hardly_ran=hardly_ran,
-        remarks=[*_list_doubts(possible_runs, recording, counted, shown_level, slots, impossible), *notes],
+        remarks=[*doubts, *notes],
     )
 
 
@@ -334,25 +356,25 @@ def describe_misses(savings, noun="cycles"):
     return _SENTENCES.misses(savings, noun).split("\n")[:-1]
 
 
-def _leave_out_uncounted(runs):
-    """Leave out zeros of events without a turn on a counter, and events that were never counted."""
+def _drop_uncounted(runs):
+    """Drop events that were never counted, and zeros of events that were not on a counter: a CountedRuns."""
     counted_runs = []
-    listed = set()
+    recorded_events = set()
     hidden = set()
     for counts, running in runs:
-        zeros = zeros_without_turn(counts, running)
-        counted = counts.mask(zeros).dropna(axis=1, how="all")
+        false_zeros = zeros_without_turn(counts, running)
+        counted = counts.mask(false_zeros).dropna(axis=1, how="all")
         counted_runs.append((counted, running[counted.columns]))
-        listed.update(counts)
-        hidden.update(event for event in zeros if zeros[event].any())
+        recorded_events.update(counts)
+        hidden.update(event for event in false_zeros if false_zeros[event].any())
     events = {event for counts, _ in counted_runs for event in counts}
-    shares = pd.concat([running for _, running in counted_runs]).mean()
+    mean_shares = pd.concat([running for _, running in counted_runs]).mean()
     return CountedRuns(
         runs=counted_runs,
         events=events,
         hidden=hidden,
-        uncounted=listed - hidden - events,
-        taking_turns=shares[shares < _ALWAYS],
+        uncounted=recorded_events - hidden - events,
+        multiplexed_shares=mean_shares[mean_shares < _ALL_THE_TIME],
         knows_shares=not any(running.isna().any(axis=None) for _, running in counted_runs),
     )
 
@@ -363,44 +385,65 @@ def _drop_events(run, events):
 
 
 def _has_hardly_run(counted, core):
-    """Return True if this kind of core was counted for a small part of the time only.
+    """Return True if the program ran on this kind of core for a small part of the time only.
 
-    On a processor with one kind of core, events that are counted so little took turns all over the program.
+    Running shares show that only if the processor has several kinds of core (`core` is not empty). Otherwise low shares
+    mean that many events took turns on the counters.
     """
-    return bool(core and 0 < counted.taking_turns.mean() < _THIN)
+    return bool(core and 0 < counted.multiplexed_shares.mean() < _HARDLY_RAN)
 
 
-def _measure_levels(runs, printed, written, modifier, whole_runs):
-    """Measure the levels of the runs; without a clock where only user mode was counted."""
-    levels, ratios, counts = levels_of_runs(runs, printed, written, whole_runs=whole_runs)
+def _compute_medians(runs, printed, names_in_file, modifier, whole_runs):
+    """Compute the Medians of the runs. The clock is not known if only user mode was counted."""
+    levels, ratios, counts = levels_of_runs(runs, printed, names_in_file, whole_runs=whole_runs)
     is_user = "u" in modifier and "k" not in modifier and "kernel cycles" not in levels
-    has_clock = not is_user and levels.get("GHz", 1.0) >= _SLOWEST
-    return Levels(levels, ratios, counts, is_user, levels.get("GHz") if has_clock else None)
+    has_clock = not is_user and levels.get("GHz", 1.0) >= _SLOWEST_GHZ
+    return Medians(levels, ratios, counts, is_user, levels.get("GHz") if has_clock else None)
 
 
-def _add_clock(levels, *, is_user):
-    """Return the levels that are shown: with a clock if it follows from them, without what user mode can't have."""
-    levels = dict(levels)
-    parts = [levels.get(name, 0) for name in ("instructions a second", IPC, "CPUs")]
-    if all(parts) and "GHz" not in levels:
-        levels["GHz"] = parts[0] / parts[1] / parts[2] / 1e9
-    if is_user or levels.get("GHz", 1.0) < _SLOWEST:
-        levels.pop("GHz", None)
-    for name in _IN_KERNEL:
-        if is_user and not levels.get(name):
-            levels.pop(name, None)
-    return levels
+def _select_shown_levels(levels, *, is_user):
+    """Return the levels that are shown.
+
+    The clock is added if it was not counted but follows from other levels. It is removed if only user mode was counted,
+    because the cycles in the kernel are then missing, and if it is impossible. Levels that only the kernel causes are
+    removed if they are 0 because only user mode was counted.
+    """
+    shown = dict(levels)
+    if "GHz" not in shown and (ghz := _derive_clock(levels)) is not None:
+        shown["GHz"] = ghz
+    if is_user or shown.get("GHz", 1.0) < _SLOWEST_GHZ:
+        shown.pop("GHz", None)
+    for name in _KERNEL_LEVELS:
+        if is_user and not shown.get(name):
+            shown.pop(name, None)
+    return shown
+
+
+def _derive_clock(levels):
+    """Return the clock [GHz] by instructions per second, instructions per cycle and CPUs; None if one is not known."""
+    instructions_per_second = levels.get("instructions a second")
+    ipc = levels.get(IPC)
+    cpus = levels.get("CPUs")
+    if not instructions_per_second or not ipc or not cpus:
+        return None
+    return instructions_per_second / ipc / cpus / 1e9
 
 
 def _measure_interval_ms(runs):
-    """Return the median length of all intervals, for the command that is proposed [ms, at least 1]."""
-    steps = np.concatenate([lengths_by_ends(counts.index) for counts, _ in runs])
-    return max(1, round(1000 * float(np.median(steps)))) if len(steps) else 1000
+    """Return the median length of all intervals [ms, at least 1], which the proposed command uses."""
+    lengths_s = np.concatenate([lengths_by_ends(counts.index) for counts, _ in runs])
+    return max(1, round(1000 * float(np.median(lengths_s)))) if len(lengths_s) else 1000
 
 
 def _estimate_savings(runs, costs, ghz):
-    """Estimate the cycles that would be saved without misses of each cache, within the bounds of the other events."""
-    from cmlib.cost import savings_without_misses  # not needed for totals, and slow to import
+    """Estimate the cycles that would be saved without misses of each cache.
+
+    Misses can't cost more slots than the back end loses, so the estimates are limited by its upper bound. These bounds
+    are computed from the runs in which cycles and instructions were counted; without such runs there is no limit.
+    """
+    from cmlib.cost import (
+        savings_without_misses,
+    )  # slow to import, and not needed for recordings of whole runs
 
     complete_runs = [
         (counts, running) for counts, running in runs if {"instructions", "cycles"} <= set(counts)
@@ -409,33 +452,51 @@ def _estimate_savings(runs, costs, ghz):
     return savings_without_misses(runs, costs, ghz=ghz, shares=shares)
 
 
-def _split_cycles(slots, level, recording):
-    """Split the cycles by known costs, where slots were not counted."""
+def _split_cycles(slots, medians, recording):
+    """Split the cycles by the known costs of events, or return an empty list.
+
+    Known costs are ranges of what events may have cost, which are less certain than counted slots or stalled cycles. So
+    they are used only if neither was counted, and if the account of the slots leaves open what limits the program.
+    """
     if slots is None or slots.counts_slots or slots.verdict.certainty != "open":
         return []
-    return split_cycles(slots.totals, recording.costs, slots.bounded.shares, level.counts, ghz=recording.ghz)
+    return split_cycles(
+        slots.totals, recording.costs, slots.bounded.shares, medians.counts, ghz=recording.ghz
+    )
 
 
-def _find_first(utilization, cycles, slots, recording, level, *, conclusive):
-    """Find what to say first, with the command that separates what the counts do not."""
+def _find_first(utilization, cycles, slots, recording, *, lacks_cycles):
+    """Find the first answer. `lacks_cycles`: cycles were not counted, and the counts are otherwise usable."""
     account = slots.account if slots else None
-    separate = account["decide"] if account else ""
-    if separate and slots.separate and recording.whole_runs and "smt_contention" not in separate:
-        separate = slots.separate  # totals need no intervals
-    knows_width = recording.processor and recording.costs.width[0] == recording.costs.width[1]
-    lacks_cycles = conclusive and account is None and "cycles" not in level.levels
+    least_width, most_width = recording.costs.width
+    knows_width = recording.processor and least_width == most_width
     return find_first_answer(
         utilization,
         cycles,
         account,
-        separate,
+        _choose_separating_command(slots, recording),
         texts=slots.texts if slots else {},
         words=recorded_words(recording.command),
-        lacks_cycles=lacks_cycles,
+        lacks_cycles=lacks_cycles and account is None,
         hint="" if knows_width else _TIGHTER,
         most_of_front_end=slots.bounded.shares.at["front end", "high"] if slots else 1.0,
         stalled=_find_front_end_stalls(slots, recording.costs) if slots else None,
     )
+
+
+def _choose_separating_command(slots, recording):
+    """Return the command that separates what the counts do not; "" if there is none.
+
+    It is the account's command, which records intervals. For a recording of whole runs it is the short command without
+    intervals. The short command does not count the slots of the other thread of a core, so it does not replace a
+    command that does (its event is ``smt_contention``).
+    """
+    if slots is None or not slots.account:
+        return ""
+    command = slots.account["decide"]
+    if command and slots.separate and recording.whole_runs and "smt_contention" not in command:
+        return slots.separate
+    return command
 
 
 def _find_front_end_stalls(slots, costs):
@@ -446,36 +507,37 @@ def _find_front_end_stalls(slots, costs):
     return None
 
 
-def _select_counts(level, slots, names):
-    """Select the counts that are shown: those that neither levels, ratios nor the account contain.
+def _select_shown_counts(medians, slots, unused_counts):
+    """Select the counts that are shown: those that neither levels, ratios nor the slots contain.
 
-    `named` are events and shares that the tool printed, or that can't be true.
+    Counts of slots and stalls are not shown if there is an account of the slots, or if the recording tool printed
+    shares of them. `unused_counts` are the names of what the tool printed and of impossible counts.
     """
-    is_bounded = bool((slots and slots.account) or names & {*LOSSES, "retired"})
-    return counts_besides(level.counts, level.levels, level.ratios, is_bounded=is_bounded)
+    has_slot_shares = bool((slots and slots.account) or unused_counts & {*LOSSES, "retired"})
+    return counts_besides(medians.counts, medians.levels, medians.ratios, is_bounded=has_slot_shares)
 
 
-def _list_doubts(runs, recording, counted, level, slots, impossible):
-    """List sentences on what makes the recording hard to trust."""
+def _list_doubts(runs, recording, counted, medians, slots, impossible):
+    """List sentences on what makes the recording less reliable."""
     return describe_doubts(
         runs,
         hidden=counted.hidden,
         uncounted=counted.uncounted,
         core=recording.core,
-        is_user=level.is_user,
+        is_user=medians.is_user,
         processor=recording.processor,
-        levels=level.levels,
+        levels=medians.levels,
         account=slots.account if slots else None,
         impossible=impossible,
     )
 
 
-def _find_phases(runs, level, recording):
-    """Cut the only run into phases and compare them; no phases of several runs, or of whole runs."""
+def _find_phases(runs, medians, recording):
+    """Cut the run into phases and compare them. There are no phases if there are several runs, or no intervals."""
     if len(runs) > 1 or recording.whole_runs:
         return Contrast(pd.DataFrame())
     rows = phases(runs[0][0])
-    if level.is_user:
+    if medians.is_user:
         rows = rows.drop(columns="GHz", errors="ignore")
     return compare_phases(rows, runs[0], recording.costs, recording.ghz)
 
