@@ -41,7 +41,7 @@ from cmlib.compare.times import (
     compare_times,
     explain_by_code,
 )
-from cmlib.compare.versions import Version
+from cmlib.compare.versions import VersionCommand
 
 SOURCE = Path(__file__).with_suffix(".c")
 PROGRAMS = (
@@ -169,7 +169,7 @@ def judge(file, smallest, folder):
         speed = judged(row, smallest)
         told, code = speed.verdict, None
         if told != NO_CHANGE:  # as the command does
-            versions = [Version(str(build(folder, *key))) for key in ((program, 0), row["key"])]
+            versions = [VersionCommand(str(build(folder, *key))) for key in ((program, 0), row["key"])]
             code = machine_code.compare_code(*versions, notify=lambda text: None)
             told, _ = explain_by_code(told, code.same, code.instructions)
             counted[work].append(np.nan if code.instructions is None else code.instructions)

@@ -24,7 +24,7 @@ from cmlib.compare import comparison, versions
 from cmlib.compare.counters import VersionComparison
 from cmlib.compare.instrument import include_dir
 from cmlib.compare.report import write_markdown
-from cmlib.compare.versions import find_version, plan_parts
+from cmlib.compare.versions import group_events, probe_command
 from cmlib.errors import CmlibError
 from cmlib.io import events
 from cmlib.io.regions import load_recording, save_recording
@@ -219,7 +219,7 @@ def test_refusals_end_with_2_and_the_reason(built, arguments, reason):
 
 
 def test_what_a_command_leaves_running_is_ended_and_not_waited_for():
-    assert find_version("sh -c 'sleep 61.25 & exit 0'").functions == ()
+    assert probe_command("sh -c 'sleep 61.25 & exit 0'").functions == ()
     assert not processes("61.25")
 
 
@@ -228,7 +228,7 @@ def test_what_a_command_leaves_running_is_ended_and_not_waited_for():
     ("number", "run"),
     [
         (signal.SIGTERM, "from cmlib.cli import main; main(['compare', '--json', {0!r}, 'true'])"),
-        (signal.SIGKILL, "from cmlib.compare.versions import find_version; find_version({0!r})"),
+        (signal.SIGKILL, "from cmlib.compare.versions import probe_command; probe_command({0!r})"),
     ],
 )
 def test_ended_by_a_signal_it_ends_its_program(number, run):
@@ -250,7 +250,7 @@ def test_interrupted_it_says_so_and_ends_with_2(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(comparison, "open_pair", interrupted)
+    monkeypatch.setattr(comparison, "generate_pairs", interrupted)
     assert told("true", "true", code=2)["refused"] == ["interrupted"]
 
 
@@ -338,6 +338,33 @@ def test_recordings_that_cannot_be_compared_are_refused(tmp_path):
     assert "--events is for commands" in compared("--events", "cycles", old, old, code=2).stderr
 
 
+@pytest.fixture
+def counting(tmp_path):
+    """A command that notes each of its executions in a file, and the file."""
+    notes = tmp_path / "executions"
+    return f"sh -c 'echo once >> {notes}'", notes
+
+
+def test_a_recording_with_regions_and_a_command_without_are_refused_at_once(tmp_path, counting):
+    command, notes = counting
+    recording = kept(tmp_path, "old")
+    for pair in ((recording, command), (command, recording)):
+        notes.unlink(missing_ok=True)
+        assert f"only `{recording}` has regions" in told(*pair, code=2)["refused"][0]
+        assert notes.read_text().split() == ["once"]
+
+
+def test_too_few_runs_against_a_recording_are_refused_at_once(tmp_path, counting):
+    command, notes = counting
+    heading = "function,location,thread,threads,work,seconds,running,instructions,page-faults\n"
+    pieces = [f"# run={run:03d} part=0\n{heading}whole program,sh,0,1,1,1,1.0,,100\n" for run in range(5)]
+    about = {"program": "sh", "per": "work", "events": [{"page-faults": "1:2"}], "machine": MACHINE}
+    recording = save_recording(tmp_path / "old.json", pieces, about)
+    refused = told("--runs", "2", "--alpha", "0.002", recording, command, code=2)["refused"][0]
+    assert "2 runs of" in refused and "against 5 in" in refused and "--runs" in refused
+    assert notes.read_text().split() == ["once"]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -393,7 +420,7 @@ def test_events_are_told_to_regions_and_to_perf():
     assert near.config == mine.config == "0x443" and "event=0x43,umask=0x4" in near.encoding
     assert not countable("soft=0x1:3")[0].hardware and mine.hardware
     assert mine.encoding == "r443/name=mine/u" and soft.encoding == "context-switches"
-    per, parts = plan_parts([faults, branches, near, mine], 3)
+    per, parts = group_events([faults, branches, near, mine], 3)
     assert per == "instructions" and [[e.name for e in part][0] for part in parts] == ["instructions"] * 2
     assert sorted(e.name for part in parts for e in part[1:]) == sorted(
         e.name for e in (faults, branches, near, mine)

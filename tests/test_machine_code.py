@@ -15,7 +15,7 @@ from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, simulate
 from cmlib.compare.code import compare_code
 from cmlib.compare.layouts import check_layouts, put_back, time_layouts
 from cmlib.compare.machine_code import MachineCodeError, find_differences, read_code
-from cmlib.compare.versions import Version
+from cmlib.compare.versions import VersionCommand
 from cmlib.errors import CmlibError
 from cmlib.io.archive import locked
 from cmlib.io.string_instructions import is_string_instruction
@@ -105,13 +105,16 @@ def test_what_has_no_functions_is_refused(program, tmp_path):
 @pytest.mark.needs("perf", "valgrind")
 def test_functions_that_did_not_run_do_not_count(program, tmp_path):
     moved = link(tmp_path / "moved", nops=40, order=("never", "names", "work", "main"))
-    same = compare_code(Version(f"{program}"), Version(f"{moved}"), notify=lambda text: None)
+    same = compare_code(VersionCommand(f"{program}"), VersionCommand(f"{moved}"), notify=lambda text: None)
     assert same.same and same.instructions == pytest.approx(1, abs=5e-4) and not same.functions
     more = link(tmp_path / "more", nops=40, main=PARTS["main"].replace("200000", "210000"))
-    other = compare_code(Version(f"{program}"), Version(f"{more}"), notify=lambda text: None)
+    other = compare_code(VersionCommand(f"{program}"), VersionCommand(f"{more}"), notify=lambda text: None)
     assert other.same is False and other.functions == ("main",) and 1.03 < other.instructions < 1.05
     for words in ("1", "1 2"):
-        assert compare_code(Version(f"{program}"), Version(f"{moved} {words}"), notify=None).same is None
+        assert (
+            compare_code(VersionCommand(f"{program}"), VersionCommand(f"{moved} {words}"), notify=None).same
+            is None
+        )
 
 
 @pytest.mark.slow
@@ -120,7 +123,7 @@ def test_functions_are_named_as_they_are_written(tmp_path):
     options = "-pie", "-Dwork=_Z4workl"
     old = link(tmp_path / "old", options=options)
     new = link(tmp_path / "new", options=options, constant="1.375")
-    compared = compare_code(Version(str(old)), Version(str(new)), notify=lambda text: None)
+    compared = compare_code(VersionCommand(str(old)), VersionCommand(str(new)), notify=lambda text: None)
     assert compared.same is False and compared.functions == ("work(long)",)
 
 
@@ -131,7 +134,7 @@ def test_what_changed_is_named_where_valgrind_fails(program, tmp_path, monkeypat
 
     monkeypatch.setattr("cmlib.compare.code.simulate", fails)
     new = link(tmp_path / "new", constant="1.375")
-    compared = compare_code(Version(str(program)), Version(str(new)), notify=lambda text: None)
+    compared = compare_code(VersionCommand(str(program)), VersionCommand(str(new)), notify=lambda text: None)
     assert compared.same is None and "work changed" in compared.reason and "\n" not in compared.reason
 
 
@@ -178,7 +181,7 @@ def test_layouts_are_linked_timed_and_taken_back(program, tmp_path):
     versions = []
     for name in ("old", "new"):
         shutil.copytree(program.parent, tmp_path / name)
-        versions.append(Version(str(tmp_path / name / "app")))
+        versions.append(VersionCommand(str(tmp_path / name / "app")))
     before = program.read_bytes()
     build = 'cc -O2 -ffunction-sections $LDFLAGS -o app *.c; echo "$CMLIB_LAYOUT" >> seeds'
     build = build.replace("*.c", "main.c work.c names.c never.c")
@@ -198,7 +201,7 @@ def test_a_program_with_few_orders_has_layouts(program, tmp_path):
     """Some of its layouts are equal, which is no sign that it was not linked."""
     app = shutil.copy(program, tmp_path)
     build = 'seed=$((CMLIB_LAYOUT / 3)); printf "%d" $seed > app'
-    check_layouts([Version(app)] * 2, build)
+    check_layouts([VersionCommand(app)] * 2, build)
     assert Path(app).read_bytes() == program.read_bytes()
 
 
@@ -207,9 +210,9 @@ LINKER = """
 import sys
 from cmlib.cli import _ended_as_by_ctrl_c
 from cmlib.compare.layouts import check_layouts
-from cmlib.compare.versions import Version
+from cmlib.compare.versions import VersionCommand
 with _ended_as_by_ctrl_c():
-    check_layouts([Version("./app")] * 2, sys.argv[1])
+    check_layouts([VersionCommand("./app")] * 2, sys.argv[1])
 """
 BUILD = (
     'echo "$CMLIB_LAYOUT" > app; touch linked-anew; test ! -e slow || (sleep 61.25; echo late > app) # an end'
@@ -246,7 +249,7 @@ def test_an_interrupted_build_is_ended_and_the_program_put_back(linking, tmp_pat
 def test_what_a_killed_comparison_had_linked_is_put_back_by_the_next(linking, tmp_path):
     linking.kill()
     linking.wait()
-    version, said = Version(str(tmp_path / "app")), []
+    version, said = VersionCommand(str(tmp_path / "app")), []
     for pid in processes("sleep\00061.25"):
         os.kill(pid, signal.SIGKILL)  # the build goes on, and ends
     put_back(version, said.append)
@@ -266,6 +269,6 @@ def test_a_program_that_was_built_after_a_comparison_was_killed_is_not_replaced(
     with locked(tmp_path / "app.before-layouts"):
         (tmp_path / "app").write_text("of the user's own")
     with pytest.raises(CmlibError, match=r"app\.before-layouts/app"):
-        put_back(Version(str(tmp_path / "app")))
+        put_back(VersionCommand(str(tmp_path / "app")))
     assert (tmp_path / "app").read_text() == "of the user's own"
     assert (tmp_path / "app.before-layouts/app").read_text() == "original"

@@ -1,6 +1,6 @@
 """Compare the machine code of two commands, and find out whether the code that ran changed, or only its addresses.
 
-:func:`compare_code` takes two :class:`cmlib.compare.versions.Version` (commands to run), and returns a
+:func:`compare_code` takes two :class:`cmlib.compare.versions.VersionCommand` (commands to run), and returns a
 :class:`CodeComparison`: whether the code is the same, the names of the functions that ran and differ, and the ratio of
 instructions. If a command fails, no CmlibError is raised; the `reason` has its message.
 """
@@ -60,7 +60,7 @@ def compare_code(old, new, notify=say):
 
     Parameters
     ----------
-    old, new : Version
+    old, new : VersionCommand
         Commands to run.
     notify : callable
         Called with a sentence (str) before the second run.

@@ -28,7 +28,7 @@ from cmlib.compare.times import (
     list_limits,
     measure_layout_range,
 )
-from cmlib.compare.versions import Version, check_free, is_recording, open_pair, save_pair
+from cmlib.compare.versions import VersionCommand, check_free, generate_pairs, is_recording, save_pair
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import PERF
 from cmlib.io.events import CYCLES, counters_with_role
@@ -106,9 +106,9 @@ def compare_programs(
     changed = changed_functions(*sources) if sources else []
     if keep:
         check_free(keep)
-    commands = [Version(name, timeout=timeout) for name in (old, new) if not is_recording(name)]
+    commands = [VersionCommand(name, timeout=timeout) for name in (old, new) if not is_recording(name)]
     _prepare_programs(commands, layouts, build, notify)
-    looks = open_pair(
+    looks = generate_pairs(
         old,
         new,
         events=events,
@@ -216,7 +216,7 @@ def _report_untested(speed, notify):
 def _record_until_settled(looks, alpha, smallest):
     """Record runs until the times are settled; return the last VersionPair, and the Speed of its times.
 
-    `looks` is the generator of :func:`cmlib.compare.versions.open_pair`, which is closed at the end.
+    `looks` is the generator of :func:`cmlib.compare.versions.generate_pairs`, which is closed at the end.
     """
     with closing(looks):
         for pair in looks:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from cmlib.compare.histories import FORMATS_HINT, check_history
-from cmlib.compare.versions import FORMS, read_times
+from cmlib.compare.versions import SIDES, read_times
 from cmlib.errors import CmlibError
 from cmlib.io.archive import in_recording, readable
 from cmlib.io.regions import read_recording
@@ -42,7 +42,7 @@ def read_kept(folder):
     recorded = readable(_read_commit, folders)
     dates_and_times = {path.name: commit for path, commit in recorded.items() if commit}
     if not dates_and_times:
-        raise CmlibError(f"{folder}: no folder in it has a {FORMS[1]}.json that can be read. {FORMATS_HINT}")
+        raise CmlibError(f"{folder}: no folder in it has a {SIDES[1]}.json that can be read. {FORMATS_HINT}")
     commits = sorted(dates_and_times, key=lambda commit: dates_and_times[commit][0])
     rows = [dates_and_times[commit][1] for commit in commits]
     history = pd.DataFrame(rows, index=commits).rename_axis("commit")
@@ -60,7 +60,7 @@ def _read_commit(folder):
 
     Return None if its folder (Path) has no recording.
     """
-    files = [folder / f"{form}.json" for form in reversed(FORMS)]
+    files = [folder / f"{side}.json" for side in reversed(SIDES)]
     file = next(filter(Path.is_file, files), None)
     if file is None:
         return None

@@ -37,7 +37,7 @@ def check_layouts(versions, build):
 
     Parameters
     ----------
-    versions : sequence of Version
+    versions : sequence of VersionCommand
         The two commands.
     build : str or None
         Shell command that links a program again. It is run in the folder of each program with up to six seeds, and must
@@ -146,7 +146,7 @@ def put_back(version, notify=say):
 
     Parameters
     ----------
-    version : Version
+    version : VersionCommand
         Command that executes the program.
     notify : callable
         Called with a sentence (str) on the progress.

@@ -34,7 +34,7 @@ from cmlib.compare.simulated_counts import (
 )
 from cmlib.compare.source_changes import changed_functions, mark_named
 from cmlib.compare.times import NO_CHANGE, list_limits
-from cmlib.compare.versions import Version, is_recording
+from cmlib.compare.versions import VersionCommand, is_recording
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import VALGRIND
 from cmlib.io.callgrind import (
@@ -153,7 +153,7 @@ def compare_simulated(
     for name in (old, new):
         if is_recording(name):
             raise CmlibError(f"{name} is a recording; --simulate compares two commands, which it runs.")
-    commands = [Version(command, timeout=timeout) for command in (old, new)]
+    commands = [VersionCommand(command, timeout=timeout) for command in (old, new)]
     for command in commands:
         put_back(command, notify)
     n_empty = _announce(commands, n_runs, notify)

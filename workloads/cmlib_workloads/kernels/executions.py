@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmlib.collect.machine.event_names import INSTRUCTIONS
-from cmlib.compare.versions import plan_parts
+from cmlib.compare.versions import group_events
 from cmlib.errors import CmlibError
 from cmlib.experiments.kernels.programs import OVERHEAD_FILE, Kernel
 from cmlib.io.archive import as_text, now, write_whole
@@ -68,7 +68,7 @@ def plan(programs, events, *, good_counters=0, nodes=1, max_threads=4, diluted_r
     `max_threads`; `diluted_runs` and `runs_again` are numbers of runs, none if 0. A CmlibError if the counters are
     too few.
     """
-    per, groups = plan_parts(events, good_counters)
+    per, groups = group_events(events, good_counters)
     parts = tuple(
         tuple((event.name, event.config) for event in group if event != INSTRUCTIONS) for group in groups
     )
