@@ -24,8 +24,10 @@ class Ratio:
         Hodges-Lehmann estimate of the ratio, new over old.
     low, high : float
         Confidence interval; 0 and infinity if there are too few runs for one.
-    p_slower, p_faster : float
-        One-sided p-values (0-1) of the hypotheses that the new version does not take longer, and not less time.
+    p_slower : float
+        One-sided p-value (0-1): small if the new version takes longer.
+    p_faster : float
+        One-sided p-value (0-1): small if the new version takes less time.
     """
 
     ratio: float
@@ -58,13 +60,16 @@ def estimate_paired_ratio(old, new, *, confidence=0.95):
     if old.shape != new.shape:
         raise InputError(f"{old.size} old and {new.size} new times are no pairs")
     differences = new - old
-    means = np.sort(np.add.outer(differences, differences)[np.triu_indices(old.size)] / 2)
-    at_least = compute_signed_rank_tail(old.size)
-    outside = np.flatnonzero(at_least <= (1 - confidence) / 2)
-    n_outside = means.size - outside[0] if outside.size else -1
-    p_slower = at_least[(means > 0).sum()]
-    p_faster = at_least[(means < 0).sum()]
-    return _make_ratio(means, n_outside, p_slower, p_faster)
+    # The averages of each two differences, and each difference itself. The number of positive averages is Wilcoxon's
+    # signed-rank sum, and their median is the Hodges-Lehmann estimate.
+    averages = np.sort(np.add.outer(differences, differences)[np.triu_indices(old.size)] / 2)
+    tail = compute_signed_rank_tail(old.size)
+    p_slower = tail[(averages > 0).sum()]
+    p_faster = tail[(averages < 0).sum()]
+    # The interval ends where a rank sum would be just too unlikely, at either end.
+    unlikely_sums = np.flatnonzero(tail <= (1 - confidence) / 2)
+    n_outside = averages.size - unlikely_sums[0] if unlikely_sums.size else -1
+    return _make_ratio(averages, n_outside, p_slower, p_faster)
 
 
 def estimate_unpaired_ratio(old, new, *, confidence=0.95):
@@ -88,11 +93,15 @@ def estimate_unpaired_ratio(old, new, *, confidence=0.95):
         If an array is empty, or a time is not above 0.
     """
     old, new = _take_logarithms(old, new)
+    # The differences of each new and each old run. The number of positive ones is Mann and Whitney's U, and their
+    # median is the Hodges-Lehmann estimate.
     differences = np.sort(np.subtract.outer(new, old).ravel())
-    spread = math.sqrt(old.size * new.size * (old.size + new.size + 1) / 12)
-    n_outside = math.floor((old.size * new.size - 1) / 2 - stats.norm.ppf((1 + confidence) / 2) * spread)
     p_slower = stats.mannwhitneyu(new, old, alternative="greater").pvalue
     p_faster = stats.mannwhitneyu(new, old, alternative="less").pvalue
+    # The interval ends where U would be just too unlikely, by its normal approximation with a correction of 1/2.
+    mean_u = old.size * new.size / 2
+    std_u = math.sqrt(old.size * new.size * (old.size + new.size + 1) / 12)
+    n_outside = math.floor(mean_u - 0.5 - stats.norm.ppf((1 + confidence) / 2) * std_u)
     return _make_ratio(differences, n_outside, p_slower, p_faster)
 
 
@@ -109,13 +118,18 @@ def compute_smallest_p_value(n_old, n_new, *, paired):
     Returns
     -------
     float
-        One-sided p-value if every new run is slower than the old run of its pair, or without pairs than all old runs.
+        One-sided p-value in the clearest case: in pairs, if every new run is slower than its old one; otherwise, if
+        every new run is slower than all old ones.
     """
-    return 0.5 ** min(n_old, n_new) if paired else 1 / math.comb(n_old + n_new, n_new)
+    if paired:
+        return 0.5 ** min(n_old, n_new)
+    return 1 / math.comb(n_old + n_new, n_new)
 
 
 def compute_signed_rank_tail(n_pairs):
     """Compute the distribution of Wilcoxon's signed-rank sum if both versions are equal.
+
+    Each rank from 1 to `n_pairs` is then part of the sum with probability 1/2, independently of the others.
 
     Parameters
     ----------
@@ -127,10 +141,12 @@ def compute_signed_rank_tail(n_pairs):
     ndarray of float, shape (n_pairs (n_pairs + 1) / 2 + 1,)
         Probability (0-1) that the sum of the positive ranks is at least w, for each w from 0.
     """
-    probabilities = np.ones(1)
+    probabilities = np.ones(1)  # of the sums 0, 1, 2, ...
     for rank in range(1, n_pairs + 1):
-        probabilities = np.convolve(probabilities, np.r_[0.5, np.zeros(rank - 1), 0.5])
-    return np.minimum(1.0, probabilities[::-1].cumsum()[::-1])
+        zero_or_rank = np.r_[0.5, np.zeros(rank - 1), 0.5]
+        probabilities = np.convolve(probabilities, zero_or_rank)
+    tail = probabilities[::-1].cumsum()[::-1]
+    return np.minimum(1.0, tail)
 
 
 def _take_logarithms(old, new):
@@ -138,17 +154,20 @@ def _take_logarithms(old, new):
     old = np.asarray(old, dtype=float)
     new = np.asarray(new, dtype=float)
     if not all(times.size and (times > 0).all() for times in (old, new)):
-        raise InputError(f"{old.size} old and {new.size} new times: it takes one of each, above 0")
+        raise InputError(
+            f"{old.size} old and {new.size} new times: give at least one of each, and only times above 0"
+        )
     return np.log(old), np.log(new)
 
 
-def _make_ratio(shifts, n_outside, p_slower, p_faster):
-    """Make a Ratio from sorted differences of logarithms, `n_outside` of which are outside the interval at each end.
+def _make_ratio(differences, n_outside, p_slower, p_faster):
+    """Make a Ratio from sorted differences of logarithms.
 
-    A negative `n_outside` means that there is no interval.
+    The confidence interval leaves out `n_outside` of them at each end. A negative `n_outside` means that there are too
+    few for an interval.
     """
     low, high = -np.inf, np.inf
     if n_outside >= 0:
-        low, high = shifts[n_outside], shifts[-1 - n_outside]
-    estimate, low, high = np.exp([np.median(shifts), low, high]).tolist()
+        low, high = differences[n_outside], differences[-1 - n_outside]
+    estimate, low, high = np.exp([np.median(differences), low, high]).tolist()
     return Ratio(estimate, low, high, float(p_slower), float(p_faster))
