@@ -101,6 +101,20 @@ def test_what_has_no_functions_is_refused(program, tmp_path):
             read_code(tmp_path / "file")
 
 
+@pytest.mark.parametrize("order", [("app", "lib"), ("lib", "app")])
+def test_a_renamed_program_with_a_library_has_its_partner_in_any_order(program, tmp_path, monkeypatch, order):
+    files = {}
+    for version in ("old", "new"):
+        folder = tmp_path / version
+        folder.mkdir()
+        paths = {"app": folder / f"app-{version}", "lib": folder / "libwork.so"}
+        for path in paths.values():
+            shutil.copy(program, path)
+        files[str(paths["app"])] = [paths[name] for name in order]
+    monkeypatch.setattr("cmlib.compare.code._list_mapped_files", lambda version: files[version.command])
+    assert compare_code(*map(VersionCommand, files)).same
+
+
 @pytest.mark.slow
 @pytest.mark.needs("perf", "valgrind")
 def test_functions_that_did_not_run_do_not_count(program, tmp_path):

@@ -1,8 +1,8 @@
 """Compare the machine code of two commands, and find out whether the code that ran changed, or only its addresses.
 
-:func:`compare_code` takes two :class:`cmlib.compare.versions.VersionCommand` (commands to run), and returns a
-:class:`CodeComparison`: whether the code is the same, the names of the functions that ran and differ, and the ratio of
-instructions. If a command fails, no CmlibError is raised; the `reason` has its message.
+:func:`compare_code` takes two :class:`cmlib.compare.versions.VersionCommand`, and returns a :class:`CodeComparison`:
+whether the code is the same, the names of the functions that ran and differ, and the ratio of instructions. If a
+command fails, the `reason` in the result is the message of the error.
 """
 
 import filecmp
@@ -21,11 +21,13 @@ from cmlib.errors import CmlibError, InputError
 from cmlib.scratch import scratch_folder
 from cmlib.terminal import say
 
-_MAPPED = re.compile(r"PERF_RECORD_MMAP2? .{,300}: r-xp (/.+)$", re.MULTILINE)
-_LONGEST_S = 600  # limit of a run under Callgrind
-# Callgrind without caches and branches; functions have the linker's names.
-_EXECUTED = ["--cache-sim=no", "--branch-sim=no", "--demangle=no", *EACH_INSTRUCTION]
-_MOST_NAMED = 20  # functions that are named, at most
+# A line of `perf script --show-mmap-events` about a file that is mapped as executable:
+# true 24953 [-01] 50361.05: PERF_RECORD_MMAP2 24953/24953: [0x55c0(0x4000) @ 0x2000 fe:00 260958 0]: r-xp /usr/bin/true
+_EXECUTABLE_MAPPING = re.compile(r"PERF_RECORD_MMAP2? .{,300}: r-xp (/.+)$", re.MULTILINE)
+_LONGEST_S = 600  # time limit of a run under Callgrind
+# Callgrind counts instructions alone, without caches and branches, and functions have the linker's names.
+_CALLGRIND_OPTIONS = ["--cache-sim=no", "--branch-sim=no", "--demangle=no", *EACH_INSTRUCTION]
+_MOST_NAMED = 20  # functions in a result
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,10 @@ class CodeComparison:
     Attributes
     ----------
     same : bool or None
-        False if a function that ran differs in more than addresses or refers to data that differ, or if data differ
-        to which no function refers; None if the code can't be compared.
+        True if all functions that ran are equal, except for addresses. False if one of them differs, or refers to
+        data that differ, or if other data differ. None if the code can't be compared.
     reason : str
-        Why the code can't be compared, or the data that differ.
+        The reason why the code can't be compared, or the names of other data that differ.
     functions : tuple of str
         At most 20 functions that ran and differ; empty if `reason` names data.
     instructions : float or None
@@ -55,15 +57,15 @@ class CodeComparison:
 def compare_code(old, new, notify=say):
     """Compare the code that two commands execute, by the functions in the files that they load.
 
-    Each command is run once to find the files that it maps. If functions differ, it is run once more under Callgrind to
-    find out which of them are executed.
+    Each command runs once under perf, which records the executable files that it maps into memory. If functions in
+    these files differ, each command runs again under Callgrind, which finds out whether these functions are executed.
 
     Parameters
     ----------
     old, new : VersionCommand
         Commands to run.
     notify : callable
-        Called with a sentence (str) before the second run.
+        Called with a message (str) before the second run.
 
     Returns
     -------
@@ -85,13 +87,14 @@ def compare_code(old, new, notify=say):
 
 def _compare_mapped_files(old, new, notify):
     """Compare the code of the files that two commands map; CmlibError if it can't be compared."""
-    old_files, new_files = _list_mapped_files(old), _list_mapped_files(new)
+    old_files = _list_mapped_files(old)
+    new_files = _list_mapped_files(new)
     _check_arguments(old, new, {*old_files, *new_files})
     differing = set()  # pairs of a file's path (str) and the name of a function in it
     for old_file, new_file in _pair_files(old_files, new_files):
-        functions, objects = find_differences(read_code(old_file), read_code(new_file))
-        if objects:
-            return CodeComparison(False, f"data differ in {new_file}: {_list_names(objects)}")
+        functions, data_objects = find_differences(read_code(old_file), read_code(new_file))
+        if data_objects:
+            return CodeComparison(False, f"data differ in {new_file}: {_join_first(data_objects)}")
         differing |= {(str(file), name) for file in (old_file, new_file) for name in functions}
     if not differing:
         return CodeComparison(True)
@@ -101,22 +104,22 @@ def _compare_mapped_files(old, new, notify):
 def _compare_executed(old, new, differing, notify):
     """Run both commands under Callgrind, and find the functions (path, name) in `differing` that they execute."""
     names = sorted({name for _, name in differing})
-    notify(f"Functions that differ: {len(names)}. Callgrind tells whether they ran.")
+    notify(f"Functions that differ: {len(names)}. Callgrind finds out whether they ran.")
     try:
         old_functions, old_instructions = _list_executed(old)
         new_functions, new_instructions = _list_executed(new)
     except CmlibError as error:
-        raise CmlibError(f"{_list_names(_demangle(names))} changed, and may not have run: {error}") from error
-    ran = {name for file, name in differing & (old_functions | new_functions)}
+        raise CmlibError(f"{_join_first(_demangle(names))} changed, and may not have run: {error}") from error
+    executed_names = {name for _, name in differing & (old_functions | new_functions)}
     return CodeComparison(
-        same=not ran,
-        functions=_demangle(sorted(ran)[:_MOST_NAMED]),
+        same=not executed_names,
+        functions=_demangle(sorted(executed_names)[:_MOST_NAMED]),
         instructions=float(new_instructions / old_instructions),
     )
 
 
 def _demangle(names):
-    """Return the names as C++ and Rust sources write them (tuple); unchanged without binutils."""
+    """Return the names as C++ and Rust sources write them (tuple); unchanged if `c++filt` is not installed."""
     if not names or not shutil.which("c++filt"):
         return tuple(names)
     return tuple(run_tool(["c++filt", *names]).splitlines())
@@ -129,22 +132,26 @@ def _list_mapped_files(version):
         recording = ["perf", "record", "-q", "-B", "-N", "-e", "dummy:u", "-o", file, "--", *version.argv(0)]
         run_timed(recording, environment={}, timeout=version.timeout)
         text = run_tool(["perf", "script", "-i", file, "--show-mmap-events"])
-    files = [Path(path) for path in dict.fromkeys(_MAPPED.findall(text))]
+    files = [Path(path) for path in dict.fromkeys(_EXECUTABLE_MAPPING.findall(text))]
     if not all(path.is_file() for path in files):
         raise CmlibError("code was made at run time, or its file is gone")
     return files
 
 
 def _check_arguments(old, new, mapped):
-    """Raise CmlibError if the commands differ in more than the files that they execute."""
-    old_words, new_words = old.argv(0), new.argv(0)
+    """Raise CmlibError if the commands differ in more than the files that they execute.
+
+    Words at the same position may differ if both are mapped files, which are compared, or files with the same content.
+    """
+    old_words = old.argv(0)
+    new_words = new.argv(0)
     if len(old_words) != len(new_words):
         raise CmlibError("the commands have different arguments")
     for old_word, new_word in zip(old_words, new_words, strict=True):
         paths = [Path(shutil.which(word) or word).resolve() for word in (old_word, new_word)]
-        if old_word == new_word or mapped.issuperset(paths) or _have_same_content(*paths):
-            continue
-        raise CmlibError(f"the commands differ in {shlex.quote(old_word)} and {shlex.quote(new_word)}")
+        may_differ = mapped.issuperset(paths) or _have_same_content(*paths)
+        if old_word != new_word and not may_differ:
+            raise CmlibError(f"the commands differ in {shlex.quote(old_word)} and {shlex.quote(new_word)}")
 
 
 def _have_same_content(old, new):
@@ -153,38 +160,45 @@ def _have_same_content(old, new):
 
 
 def _pair_files(old, new):
-    """Pair the files that differ in content, (old path, new path): by name, or the only ones left.
+    """Pair the files of the old and the new command, and return the pairs (old path, new path) that differ in content.
 
-    CmlibError if a file has no counterpart.
+    Files that both commands map are left out. The others are paired by name. If one file is then left of each command,
+    these two are a pair. CmlibError if a file has no partner.
     """
     old_left = [path for path in old if path not in new]
     new_left = [path for path in new if path not in old]
     pairs = []
     for path in list(old_left):
         partner = next((candidate for candidate in new_left if candidate.name == path.name), None)
-        if partner is None and len(old_left) == len(new_left) == 1:
-            partner = new_left[0]
         if partner is not None:
             old_left.remove(path)
             new_left.remove(partner)
             pairs.append((path, partner))
+    if len(old_left) == len(new_left) == 1:
+        pairs.append((old_left.pop(), new_left.pop()))
     if old_left or new_left:
-        raise CmlibError(f"only one of them loads {_list_names({*map(str, old_left), *map(str, new_left)})}")
+        raise CmlibError(f"only one of them loads {_join_first({*map(str, old_left), *map(str, new_left)})}")
     return [pair for pair in pairs if not filecmp.cmp(*pair, shallow=False)]
 
 
 def _list_executed(version):
     """Run a command under Callgrind; return the set of (file, function) that it executes, and its instructions."""
     with scratch_folder() as folder:
-        limit_s = version.timeout or _LONGEST_S
-        outcome = simulate(version.argv(0), Path(folder), options=_EXECUTED, env=FIXED_LIBC, limit_s=limit_s)
+        outcome = simulate(
+            version.argv(0),
+            Path(folder),
+            options=_CALLGRIND_OPTIONS,
+            env=FIXED_LIBC,
+            limit_s=version.timeout or _LONGEST_S,
+        )
     functions = read_functions(outcome.raw.decode(errors="replace"), strings_once=True)
-    names = {(file, name.partition("'")[0]) for _, name, _, file in functions.index}
-    return names, functions["Ir"].sum()
+    # Callgrind calls the second level of a recursive function f'2.
+    executed = {(file, name.partition("'")[0]) for _, name, _, file in functions.index}
+    return executed, functions["Ir"].sum()
 
 
-def _list_names(names):
-    """Return the first five names with commas between, and the number of the others."""
+def _join_first(names):
+    """Join the first five names with commas, and add the number of the others."""
     text = ", ".join(sorted(names)[:5])
     n_others = len(names) - 5
     return f"{text} and {n_others} more" if n_others > 0 else text
