@@ -4,10 +4,9 @@
 :func:`read_advice` returns the texts by category; they are in the top-down tables and in ``runtimes.yaml``.
 """
 
-from cmlib.templates import template
 from cmlib.topdown.bounded_account import LOSSES
+from cmlib.topdown.sentences import describe_advice
 
-_SENTENCES = template("cmlib.topdown", "sentences.j2").module  # macros that turn numbers into sentences
 _NOTHING = 0.005  # lower bound [share of the slots] up to which a category may be nothing
 _MOST_OF_IT = 0.5  # advice is on the parts of a category if together they surely are this share of it
 _ACTED_ON = {"bad speculation": "mispredicted branches"}  # part that the advice on a category is on
@@ -134,4 +133,4 @@ def _advise(texts, category, at_most=None, other_categories=(), saved=None):
     text = texts[category]
     action = text[0].lower() + text[1:].rstrip(".")
     entry = {"category": category, "action": action, "at_most": at_most}
-    return entry | {"text": _SENTENCES.advice(entry, other_categories, saved)}
+    return entry | {"text": describe_advice(entry, other_categories, saved)}

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from cmlib.templates import template
 from cmlib.topdown.bounded_account import LOSSES, bounds
 from cmlib.topdown.cycle_costs import format_number
 from cmlib.topdown.run_levels import CUT_BY, DIFFERS, totals
+from cmlib.topdown.sentences import describe_contrast
 from cmlib.topdown.slot_summary import is_bounded
 from cmlib.topdown.table_choice import slots_as_cycles
 
 if TYPE_CHECKING:
     from cmlib.topdown.costs import Costs
 
-_SENTENCES = template("cmlib.topdown", "sentences.j2").module  # macros that turn numbers into sentences
 _STANDS_OUT = 1.1  # ratio between phases of clock, speed or CPUs used above which a sentence compares them
 # An event is named if its rates in two phases have at least this ratio, and how many are at most.
 _CHANGED, _MOST_NAMED = 2.0, 3
@@ -170,4 +169,4 @@ def _describe_pair(rows, cut_by, pair, losses, changed):
             changes.append((name, 100 * (ratio - 1), format_number(before), format_number(after)))
     is_slower = change.get("GHz", 1.0) < 1 / _STANDS_OUT
     spans = [part[["start", "end"]].to_dict("records") for part in (pair.described_rows, pair.reference_rows)]
-    return _SENTENCES.contrast(*spans, changes, is_slower, losses, changed)
+    return describe_contrast(*spans, changes, is_slower, losses, changed)

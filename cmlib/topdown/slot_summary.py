@@ -10,7 +10,6 @@ import pandas as pd
 
 from cmlib import processors
 from cmlib.shell import command_line
-from cmlib.templates import template
 from cmlib.topdown.bounded_account import LOSSES, Bounds, bounds
 from cmlib.topdown.category_tables import read_table
 from cmlib.topdown.costs import UNKNOWN, read_costs
@@ -18,10 +17,10 @@ from cmlib.topdown.deciding_command import command_to_decide, command_to_separat
 from cmlib.topdown.loss_advice import advise_on_losses, read_advice
 from cmlib.topdown.run_levels import totals
 from cmlib.topdown.runtimes import advice_for
+from cmlib.topdown.sentences import describe_disputed, describe_slots
 from cmlib.topdown.table_choice import slots_as_cycles
 from cmlib.topdown.verdict import Bottleneck, find_bottleneck
 
-_SENTENCES = template("cmlib.topdown", "sentences.j2").module  # macros that turn numbers into sentences
 _NOTHING = 0.005  # lower bound [share of the slots] up to which a category may be nothing
 _NAMED = 0.9  # a part is shown if its upper bound is below this share of its category's
 _SAME = 0.01  # share of the slots up to which an upper bound is that of all lost slots
@@ -198,13 +197,13 @@ def _describe_account(bounded, verdict, all_totals, texts, recording, costs):
         "advice": [] if bounded.gap else advice,
     }
     unbounded = [name for name in LOSSES if not is_bounded(bounded.shares, name)]
-    text = _SENTENCES.limits(answer, LOSSES, unbounded if len(unbounded) > 1 else [], recording.printed)
+    text = describe_slots(answer, unbounded if len(unbounded) > 1 else [], recording.printed)
     if smt_command:
         text += (
             " On this processor the other thread of the core takes slots too, and these were not counted: "
             "`de_no_dispatch_per_slot.smt_contention` counts them."
         )
-    return answer | {"text": text, "disputed_text": _SENTENCES.disputed(answer)}
+    return answer | {"text": text, "disputed_text": describe_disputed(answer)}
 
 
 def _command_to_count_sibling(bounded, all_totals, recording):

@@ -15,22 +15,26 @@ import pandas as pd
 
 from cmlib.intervals import lengths_by_ends, zeros_without_turn
 from cmlib.shell import recorded_words
-from cmlib.templates import template
 from cmlib.topdown.bounded_account import LOSSES, bounds
 from cmlib.topdown.costs import UNKNOWN, read_costs
-from cmlib.topdown.cycle_costs import format_number, split_cycles
+from cmlib.topdown.cycle_costs import split_cycles
 from cmlib.topdown.first_answer import NOT_KNOWN, FirstAnswer, find_first_answer
 from cmlib.topdown.implausible import IPC, find_impossible
 from cmlib.topdown.phase_contrast import Contrast, compare_phases
 from cmlib.topdown.remarks import describe_doubts
 from cmlib.topdown.run_levels import counts_besides, levels_of_runs, phases, totals
 from cmlib.topdown.runtimes import runtime_of
+from cmlib.topdown.sentences import (
+    describe_counts,
+    describe_levels,
+    describe_miss_ratios,
+    describe_misses,
+    describe_no_answer,
+)
 from cmlib.topdown.slot_summary import Recording, SlotSummary, percent, summarize_slots
 from cmlib.topdown.utilization import Utilization, measure_utilization
-from cmlib.units import unit_of
 
 SUMMARY_VERSION = 3  # of the keys of the dict; docs/answers.md lists the versions
-_SENTENCES = template("cmlib.topdown", "sentences.j2").module  # macros that turn numbers into sentences
 _HARDLY_RAN = 0.05  # mean running share below which a kind of core hardly ran
 _ALL_THE_TIME = 0.995  # running share from which on an event was counted all the time
 _SLOWEST_GHZ = 1e-3  # no processor is slower: below this, cycles and task-clock do not belong together
@@ -182,11 +186,11 @@ class Summary:
         instructions = levels.get("instructions")
         return {
             "levels": levels,
-            "levels_text": _SENTENCES.levels(levels, format_number),
+            "levels_text": describe_levels(levels),
             "counts": self.shown_counts,
-            "counts_text": _SENTENCES.counts(self.shown_counts, instructions, format_number, unit_of),
+            "counts_text": describe_counts(self.shown_counts, instructions),
             "miss_ratios": ratios,
-            "miss_ratios_text": _SENTENCES.miss_ratios(ratios, format_number) if ratios else "",
+            "miss_ratios_text": describe_miss_ratios(ratios) if ratios else "",
         }
 
     def _describe_answer(self):
@@ -202,7 +206,7 @@ class Summary:
             "limited_by": account["limits"][0] if names_limit else None,
             "account": account,
             "conclusive": self._is_conclusive(),
-            "untold_text": _SENTENCES.untold(self.hardly_ran) if lacks_answer else "",
+            "untold_text": describe_no_answer(self.hardly_ran) if lacks_answer else "",
         }
 
     def _is_conclusive(self):
@@ -335,25 +339,6 @@ def build_summary(
         hardly_ran=hardly_ran,
         remarks=[*doubts, *notes],
     )
-
-
-def describe_misses(savings, noun="cycles"):
-    """Say what would be saved without the misses of each cache, or why that is not known.
-
-    Parameters
-    ----------
-    savings : list of dict
-        An entry for each cache, as :func:`cmlib.cost.savings_without_misses` describes it: without, percent,
-        low, high, reason and more.
-    noun : str, default "cycles"
-        Noun for what is saved.
-
-    Returns
-    -------
-    list of str
-        Clauses: one for each estimate, then one for all caches that share a reason why there is none.
-    """
-    return _SENTENCES.misses(savings, noun).split("\n")[:-1]
 
 
 def _drop_uncounted(runs):
