@@ -151,7 +151,7 @@ def _trimmed(row):
         (GOLDEN[: GOLDEN.rindex("totals:")], "is cut off: .* have totals"),
         ("version: 1\nevents: Ir\n", "0 have totals. Did the program run"),
         ("version: 1\n", "has no line `events:`"),
-        (GOLDEN.replace("totals: ", f"totals: {20 * '5 '}", 1), "totals of .* events"),
+        (GOLDEN.replace("totals: ", f"totals: {20 * '5 '}", 1), "totals for .* events"),
         (GOLDEN.replace("totals: ", f"totals: {'5' * 5000} ", 1), "more than 18 digits"),
     ],
 )

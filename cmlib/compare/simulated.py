@@ -38,13 +38,13 @@ from cmlib.compare.versions import VersionCommand, is_recording
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import VALGRIND
 from cmlib.io.callgrind import (
-    REPEATS,
+    LARGEST_DIFFERENCE,
     REPETITIONS,
     as_events,
     count_threads,
     display_name,
     find_interpreter,
-    names_python,
+    has_python_names,
 )
 from cmlib.io.events import simulated_events
 from cmlib.scratch import scratch_folder
@@ -185,7 +185,7 @@ def _judge(old, new, changed, smallest, smallest_modelled):
     causing_functions = {cause["function"] for cause in counters["causes"]}
     depends_on_libc = max(old.libc_share, new.libc_share) > _MOST_IN_LIBC
     largest_spread = max(spread(version.runs)[_INSTRUCTIONS] for version in (old, new))
-    repeats = bool(largest_spread <= REPEATS)
+    repeats = bool(largest_spread <= LARGEST_DIFFERENCE)
     return make_report(
         old,
         new,
@@ -336,7 +336,7 @@ def _make_version(version, texts, startup):
         libc_share=float(libc_share),
         startup_share=startup_share,
         interpreter=find_interpreter(as_events(tables[0])),
-        names_script=names_python(tables[0]),
+        names_script=has_python_names(tables[0]),
         repetitions=float(sum(table[REPETITIONS].sum() for table in tables) / len(tables)),
         n_threads=max(map(count_threads, texts)),
         about=about,

@@ -34,7 +34,13 @@ from cmlib.fingerprint.phases import (
 )
 from cmlib.io.archive.programs import read_raw, readable_runs
 from cmlib.io.archive.runs import VALGRIND, source_of
-from cmlib.io.callgrind import CallgrindError, display_name, find_interpreter, names_python, read_intervals
+from cmlib.io.callgrind import (
+    CallgrindError,
+    display_name,
+    find_interpreter,
+    has_python_names,
+    read_intervals,
+)
 from cmlib.io.events import cycle_estimate, simulated_events
 from cmlib.scratch import scratch_folder
 from cmlib.shell import command_code
@@ -391,7 +397,7 @@ def _describe_simulation(parts, counts, functions, prefetched):
     executed = counts["sim.instructions"].sum()
     interpreter = find_interpreter(functions)
     sentences = template("cmlib.experiments", "simulated.j2").module
-    return sentences.about(parts, executed, len(counts), prefetched, interpreter, names_python(functions))
+    return sentences.about(parts, executed, len(counts), prefetched, interpreter, has_python_names(functions))
 
 
 def _label_emulation(table, cycles):

@@ -16,7 +16,14 @@ from cmlib.collect.simulate import valgrind
 from cmlib.io.archive import errors_as, locked, program_folder, working_folder
 from cmlib.io.archive.programs import add_run, check_comparable, check_names, read_raw
 from cmlib.io.archive.runs import VALGRIND, run_name
-from cmlib.io.callgrind import REPEATS, as_events, difference, read_parts, read_second_level, read_series
+from cmlib.io.callgrind import (
+    LARGEST_DIFFERENCE,
+    as_events,
+    difference,
+    read_parts,
+    read_second_level,
+    read_series,
+)
 from cmlib.io.events import simulated_events
 from cmlib.scratch import scratch_folder
 from cmlib.terminal import progress_bar, say, say_above_bars
@@ -226,7 +233,7 @@ def _select_comparable(outcomes):
         return outcomes[:1], f"{not_kept}: Valgrind took the same last level twice."
     relative_difference = difference(last_level, as_events(second_level.totals))
     differ = f"simulations differ by {100 * relative_difference:.2g} % in instructions"
-    if relative_difference > REPEATS:
+    if relative_difference > LARGEST_DIFFERENCE:
         return outcomes[:1], f"{not_kept}: the {differ}. {_WHY}"
     return outcomes, f"The {differ}, loads, stores and branches."
 
@@ -266,5 +273,5 @@ def _report_repeats(target, set_name, notify):
     totals = [read_parts(read_raw(target, run).decode(errors="replace")).totals["Ir"].sum() for run in runs]
     relative_difference = (max(totals) - min(totals)) / min(totals)
     if len(runs) > 1:
-        why = f" {_WHY}" if relative_difference > REPEATS else ""
+        why = f" {_WHY}" if relative_difference > LARGEST_DIFFERENCE else ""
         notify(f"The {len(runs)} runs differ by {100 * relative_difference:.2g} % in instructions.{why}")
