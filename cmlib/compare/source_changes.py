@@ -16,9 +16,10 @@ from pathlib import Path
 from cmlib.errors import InputError
 from cmlib.extras import check_extra
 
-_MOST_STATEMENTS = 2  # of a small function, at most
-_CALL = re.compile(r"\b(\w+)(?: <[\w :,*&<>]{,1000}>)? \(")  # a call in tokens joined by blanks
-_ENDS = (";", "{", "}", ":")  # tokens after which the head of a function can begin
+_MOST_STATEMENTS = 2  # of a small function
+# A call in tokens that are joined by blanks: `scale (`, or `convert < int > (` with template arguments.
+_CALL = re.compile(r"\b(\w+)(?: <[\w :,*&<>]{,1000}>)? \(")
+_STATEMENT_ENDS = (";", "{", "}", ":")  # tokens after which the head of a function can begin
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,14 @@ class Function:
     name : str
         Name with its scopes, such as ``Class::method`` or ``Class.method``.
     parameters, tokens : tuple of str
-        Words of the source without comments, or, for Python, dumps of the syntax tree; they are compared with those of
-        another version.
+        Parameters, and the whole function: words of the source without comments, or, for Python, dumps of the syntax
+        tree. A function is unchanged if these are equal in both versions.
     calls : frozenset of str
         Names of the functions that it calls, without scopes.
     small : bool
-        True if it is inline or has at most two statements.
+        True if it is inline or has at most two statements. The counts of a region around it would be mostly overhead.
     local : bool
-        True if only its own file can call it.
+        True if only its own file can call it, because it is static.
     """
 
     path: str
@@ -60,41 +61,56 @@ def changed_functions(old, new):
     old : path-like
         Folder or file of the old version.
     new : path-like
-        Folder or file of the new one.
+        Folder or file of the new version.
 
     Returns
     -------
     list of dict
         Sorted by location: ``function`` (name with its scopes), ``change`` (``changed``, ``added`` or ``removed``),
-        ``location`` (``file:line``) and ``targets`` (functions to put regions around: itself, or its nearest callers
-        that are neither new nor small).
+        ``location`` (``file:line``) and ``targets`` (functions to put regions around). The target is the function
+        itself, or its nearest callers if it is new or small; a removed function has none.
 
     Raises
     ------
     ValueError
         If a tree contains no source.
     """
-    before, after = read_functions(old), read_functions(new)
-    changes = [_match(before[name], after[name]) for name in {**after, **before}]
-    added = {function for change in changes for function in change["added"]}
-    callers = defaultdict(list)
-    for caller in itertools.chain(*after.values()):
-        for callee in caller.calls:
-            callers[callee].append(caller)
+    old_by_name = read_functions(old)
+    new_by_name = read_functions(new)
+    changed, added, removed = [], [], []
+    for name in {**new_by_name, **old_by_name}:
+        differences = _match(old_by_name.get(name, []), new_by_name.get(name, []))
+        changed += differences.changed
+        added += differences.added
+        removed += differences.removed
+    callers_by_name = _find_callers(itertools.chain(*new_by_name.values()))
+    added_functions = set(added)
     rows = []
-    for change in changes:
-        for kind, functions in change.items():
-            for function in functions:
-                targets = [] if kind == "removed" else _find_targets(function, added, callers)
-                rows.append(
-                    {
-                        "function": function.name,
-                        "change": kind,
-                        "location": f"{function.path}:{function.line}",
-                        "targets": targets,
-                    }
-                )
+    for change, functions in (("changed", changed), ("added", added)):
+        for function in functions:
+            targets = _find_targets(function, added_functions, callers_by_name)
+            rows.append(_describe(function, change, targets))
+    rows += [_describe(function, "removed", []) for function in removed]
     return sorted(rows, key=lambda row: (row["location"], row["function"]))
+
+
+def _find_callers(functions):
+    """List the functions that call each name (without scopes): a dict, with an empty list for other names."""
+    callers_by_name = defaultdict(list)
+    for caller in functions:
+        for name in caller.calls:
+            callers_by_name[name].append(caller)
+    return callers_by_name
+
+
+def _describe(function, change, targets):
+    """Return a row (dict) of the result of :func:`changed_functions`."""
+    return {
+        "function": function.name,
+        "change": change,
+        "location": f"{function.path}:{function.line}",
+        "targets": targets,
+    }
 
 
 def mark_named(changed, names):
@@ -110,8 +126,8 @@ def mark_named(changed, names):
     Returns
     -------
     list of dict
-        The same, with a further key ``in_verdict``: True if the function or one of its targets is among the names.
-        Scopes of names are ignored.
+        The same dicts with a further key ``in_verdict``: True if the function or one of its targets is among the
+        names. Scopes of names are ignored.
     """
     names_without_scopes = set(map(_last_name, names))
     marked = []
@@ -196,28 +212,43 @@ def _parse_python(node, path, scopes=()):
                 inner.body = inner.body[1:] or [ast.Pass()]
             parts = [part for statement in inner.body for part in ast.walk(statement)]
             called_functions = (part.func for part in parts if isinstance(part, ast.Call))
+            n_statements = sum(isinstance(part, ast.stmt) for part in parts)
             yield Function(
                 path=path,
                 line=inner.lineno,
                 name=".".join([*scopes, inner.name]),
                 parameters=(ast.dump(inner.args),),
                 tokens=(ast.dump(inner),),
-                calls=frozenset(getattr(name, "attr", getattr(name, "id", "")) for name in called_functions),
-                small=sum(isinstance(part, ast.stmt) for part in parts) <= _MOST_STATEMENTS,
+                calls=frozenset(map(_called_name, called_functions)),
+                small=n_statements <= _MOST_STATEMENTS,
                 local=False,
             )
 
 
+def _called_name(node):
+    """Return the name of a called function without scopes: ``read`` for ``file.read``; empty for other expressions."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def _keep_tokens(tokens, reader):
-    """Store with each function all tokens read so far, and the numbers of its first and last (a lizard extension)."""
-    read_so_far, head = [], 0
+    """Store the tokens of each function with lizard's description of the function (an extension of lizard).
+
+    `all_tokens` are the tokens of the file. Those of the function begin at `first_token`, the first one of its head,
+    and end before `end_token`.
+    """
+    all_tokens = []
+    first_of_statement = 0
     for token in tokens:
-        yield token
-        read_so_far.append(token)
-        info = vars(reader.context.current_function)
-        info["tokens"] = read_so_far, info.get("tokens", (read_so_far, head))[1], len(read_so_far)
-        if token in _ENDS:
-            head = len(read_so_far)
+        yield token  # lizard has processed it when the loop goes on
+        all_tokens.append(token)
+        description = vars(reader.context.current_function)
+        description["all_tokens"] = all_tokens
+        description.setdefault("first_token", first_of_statement)
+        description["end_token"] = len(all_tokens)
+        if token in _STATEMENT_ENDS:
+            first_of_statement = len(all_tokens)
 
 
 @functools.cache
@@ -230,62 +261,78 @@ def _make_parser():
 
 def _make_function(info, path):
     """Make a Function from lizard's description, with the tokens that :func:`_keep_tokens` has stored."""
-    read_so_far, begin, end = info.tokens
-    tokens = read_so_far[begin:end]
-    start = tokens.index("{") if "{" in tokens else len(tokens)
-    head, inside = tokens[:start], tokens[start:]
-    name = re.sub(r" (?=\W)", "", info.name)
+    tokens = info.all_tokens[info.first_token : info.end_token]
+    n_head = tokens.index("{") if "{" in tokens else len(tokens)
+    head = tokens[:n_head]
+    body = tokens[n_head:]
+    # Languages without semicolons have about one statement per line, besides the head and the end of the function.
+    n_statements = body.count(";") or info.nloc - 2
+    name = re.sub(r" (?=\W)", "", info.name)  # without the blanks that lizard puts between tokens
     return Function(
         path=path,
         line=info.start_line,
         name=name,
         parameters=tuple(info.full_parameters),
         tokens=tuple(tokens),
-        calls=frozenset(_CALL.findall(" ".join(inside))),
-        small=(inside.count(";") or info.nloc - 2) <= _MOST_STATEMENTS or "inline" in head,
-        local="static" in head and "::" not in name,
+        calls=frozenset(_CALL.findall(" ".join(body))),
+        small=n_statements <= _MOST_STATEMENTS or "inline" in head,
+        local="static" in head
+        and "::" not in name,  # a static member of a class can be called from other files
     )
 
 
-def _match(before, after):
-    """Match the functions of one name in the old and the new tree: a dict of changed, added and removed functions.
+@dataclass(frozen=True)
+class _Differences:
+    """The functions (lists of Function) of one name that differ between two trees."""
 
-    Equal functions are matched first, then functions with the same parameters, then any.
+    changed: list
+    added: list
+    removed: list
+
+
+def _match(old_functions, new_functions):
+    """Match the functions of one name in the old and the new tree, and return their _Differences.
+
+    Equal functions are matched first. The others are matched with one of the same parameters, and then with any: these
+    are changed. Functions without a match are added or removed.
     """
-    old, new = list(before), list(after)
+    old_left = list(old_functions)
+    new_left = list(new_functions)
     changed = []
     for attribute in ("tokens", "parameters", "name"):
-        for function in list(new):
-            wanted = getattr(function, attribute)
-            partner = next((candidate for candidate in old if getattr(candidate, attribute) == wanted), None)
+        for function in list(new_left):
+            value = getattr(function, attribute)
+            partner = next((other for other in old_left if getattr(other, attribute) == value), None)
             if partner is None:
                 continue
-            old.remove(partner)
-            new.remove(function)
+            old_left.remove(partner)
+            new_left.remove(function)
             if attribute != "tokens":
                 changed.append(function)
-    return {"changed": changed, "added": new, "removed": old}
+    return _Differences(changed, added=new_left, removed=old_left)
 
 
-def _find_targets(function, added, callers):
+def _find_targets(function, added_functions, callers_by_name):
     """Return the names of the functions to put regions around, so that a changed function is measured.
 
-    These are the nearest callers that are neither new nor small, or the function itself if it is neither, or has no
-    callers.
+    A function is suitable if it is neither new nor small: a new one has no counts of the old version, and a small one
+    is too short to be counted. The search goes from the function to its callers, and from each unsuitable caller to the
+    callers of this one. It ends at functions that are suitable or have no callers.
     """
-    names = []
-    seen = {function}
+    targets = []
+    reached = {function}
     waiting = [function]
     while waiting:
         current = waiting.pop(0)
-        other_callers = (caller for caller in callers[_last_name(current.name)] if caller != current)
-        current_callers = [
-            caller for caller in other_callers if not current.local or caller.path == current.path
+        callers = [
+            caller
+            for caller in callers_by_name[_last_name(current.name)]
+            if caller != current and (not current.local or caller.path == current.path)
         ]
-        is_suitable = current not in added and not current.small
-        if is_suitable or not current_callers:
-            names.append(current.name)
-            continue
-        waiting += [caller for caller in current_callers if caller not in seen]
-        seen.update(current_callers)
-    return list(dict.fromkeys(names)) or [function.name]
+        is_suitable = current not in added_functions and not current.small
+        if is_suitable or not callers:
+            targets.append(current.name)
+        else:
+            waiting += [caller for caller in callers if caller not in reached]
+            reached.update(callers)
+    return list(dict.fromkeys(targets)) or [function.name]
