@@ -103,7 +103,7 @@ def describe_misses(savings, noun="cycles"):
     Returns
     -------
     list of str
-        Clauses: one for each estimate, then one for all caches that share a reason why there is none.
+        One clause per estimate. Then, if there is no estimate for some caches, one clause per reason, which names them.
     """
     clauses = [_describe_saving(row, noun) for row in savings if not row["reason"]]
     for reason in sorted({row["reason"] for row in savings if row["reason"]}, key=str.lower):
