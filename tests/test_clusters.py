@@ -312,7 +312,7 @@ def test_too_few_steps_and_events_that_stand_still_are_refused(matrix):
             usable_events(data, events.table())
 
 
-@pytest.mark.parametrize("name", [name for name in events.known_tables() if events.is_written(name)])
+@pytest.mark.parametrize("name", [name for name in events.known_tables() if events.is_handwritten(name)])
 def test_events_of_every_table_have_a_kind(name):
     table = events.read_table(places.shipped("events") / f"{name}.csv")
     kinds = events.kinds(table.index, table)

@@ -32,7 +32,7 @@ _TABLES = {
 }
 _AUTOPERF = pd.read_csv(places.shipped("events") / "autoperf.csv", keep_default_na=False)
 _OF_VENDORS = sorted({name for name in processors.known() if processors.read(name)["events"]})
-every_table = pytest.mark.parametrize("name", list(filter(events.is_written, events.known_tables())))
+every_table = pytest.mark.parametrize("name", list(filter(events.is_handwritten, events.known_tables())))
 
 
 def written(name):
@@ -172,7 +172,7 @@ def test_amd_s_tables_go_to_the_microarchitectures_that_are_named_so(tmp_path):
 )
 def test_a_processor_finds_its_table(processor, name):
     about = dict(zip(("vendor", "family", "model"), processor, strict=True))
-    assert events.table_for(about) == name
+    assert events.find_table_name(about) == name
     assert events.table_of(about).equals(events.table(name) if name else events.table().iloc[:0])
 
 

@@ -334,7 +334,7 @@ AS_JSON = json.dumps(
 
 @pytest.mark.parametrize("text", [AS_TEXT, AS_JSON], ids=["text", "json"])
 def test_perf_s_own_list_becomes_a_table(text):
-    table = events.from_perf_list(text)
+    table = events.parse_perf_list(text)
     assert list(table.index) == ["ex_ret_brn", "ex_ret_brn_misp"]
     assert table[["code", "umask"]].to_numpy().tolist() == [[0xC2, 0], [0xC3, 1]]
     assert table["description"].iloc[0] == "Retired branch instructions [all kinds] and more. Unit: cpu"
@@ -350,7 +350,7 @@ def test_a_name_that_hybrid_processors_list_twice_is_taken_once():
         {"Topic": "cache", "EventName": "inst_retired.any", "Encoding": f"{pmu}/event=0xc0/"}
         for pmu in ("cpu_atom", "cpu_core", "cpu_core")
     ]
-    assert list(events.from_perf_list(json.dumps(entries)).index) == ["inst_retired.any"]
+    assert list(events.parse_perf_list(json.dumps(entries)).index) == ["inst_retired.any"]
 
 
 @pytest.mark.parametrize("more", ["cmask=0x4", "edge", "ldlat=0x3"])
@@ -359,7 +359,7 @@ def test_an_event_of_more_than_code_and_umask_is_told_from_the_others(more):
         {"Topic": "t", "EventName": name, "Encoding": f"cpu/event=0xa3,umask=0x4,period=9{terms}/"}
         for name, terms in (("all.of_it", ""), ("some.of_it", f",{more}"))
     ]
-    table = events.from_perf_list(json.dumps(entries))
+    table = events.parse_perf_list(json.dumps(entries))
     assert table["whole"].to_dict() == {"all.of_it": True, "some.of_it": False}
     assert countable("all.of_it", table)[0].config == "0x4a3"
     with pytest.raises(CmlibError, match="NAME=CODE"):
@@ -372,4 +372,4 @@ def test_an_event_of_more_than_code_and_umask_is_told_from_the_others(more):
 )
 def test_a_list_without_events_of_the_cores_is_refused(text, complaint):
     with pytest.raises(events.EventError, match=complaint):
-        events.from_perf_list(text)
+        events.parse_perf_list(text)

@@ -161,7 +161,7 @@ def test_widths_models_and_counters_are_the_vendors(vendors):
             for row in (row for row in listed if row["Filename"] == f"/{file}"):
                 vendor, family, model = re.match(r"(\w+)-(\w+)-(\w+)", row["Family-model"]).groups()
                 machine = {"vendor": vendor, "family": int(family, 16), "model": int(model, 16)}
-                assert events.table_for(machine, pmus[row["Core Role Name"]]) == name
+                assert events.find_table_name(machine, pmus[row["Core Role Name"]]) == name
         counters = {int(n) for mask in masks if "Fixed" not in mask for n in re.findall(r"\d+", mask)}
         assert about["counters"] == len(counters)
 
@@ -335,7 +335,7 @@ def test_no_name_in_use_is_that_of_two_processors():
 
 def test_cores_of_two_kinds_have_tables_of_their_own():
     laptop = {"vendor": "GenuineIntel", "family": 6, "model": 0x9A}
-    assert events.table_for(laptop) == "intel_goldencove"
+    assert events.find_table_name(laptop) == "intel_goldencove"
     assert events.find_processor([laptop], ["cycles"], "cpu_atom") == "intel_gracemont"
     table = events.table("intel_gracemont")
     assert "topdown_fe_bound.all" in table.index

@@ -254,9 +254,11 @@ def test_a_processor_is_told_by_names_only_where_these_are_its_own():
     assert events.processor_by_names(["cycles", "bus-cycles", "ref-cycles", "LLC-loads"]) == "intel"
     assert events.processor_by_names(["cpu-cycles", "L1-dcache-stores", "RETIRED_UOPS"]) is None
     assert events.processor_by_names(["ex_ret_brn_misp", "de_op_queue_empty", "ls_stlf"]) == "amd_zen5"
-    assert events.processor_of({"vendor": "GenuineIntel", "family": 6, "model": 63}) == "intel_haswell"
-    assert events.processor_of({"vendor": "ARM", "family": 7, "model": 0xC0F}) == "arm_cortex_a15"
-    assert events.processor_of({}) is None
+    assert (
+        events.find_microarchitecture({"vendor": "GenuineIntel", "family": 6, "model": 63}) == "intel_haswell"
+    )
+    assert events.find_microarchitecture({"vendor": "ARM", "family": 7, "model": 0xC0F}) == "arm_cortex_a15"
+    assert events.find_microarchitecture({}) is None
 
 
 def test_totals_take_their_seconds_and_many_programs_one_after_the_other(tmp_path):

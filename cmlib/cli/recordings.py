@@ -129,7 +129,7 @@ def _name_tables(metas):
     from cmlib.io import events
     from cmlib.io.archive.runs import events_of
 
-    unknown = [meta for meta in metas if not events.processor_of(meta["machine"])]
+    unknown = [meta for meta in metas if not events.find_microarchitecture(meta["machine"])]
     names = {event for meta in unknown for event in events_of(meta)}
     return events.describe_recognised(events.recognise(names - events.second_readings(names).keys()))
 

@@ -35,7 +35,7 @@ def list_usual_events(about):
     if not core_pmus():
         names = [name for name in _read_names(KERNEL) if _is_countable_in_software(name)]
         return countable(",".join(names))
-    processor = events.table_for(about)
+    processor = events.find_table_name(about)
     if _read_names(processor):
         return list_events(processor)
     return machine.supported({event: event.encoding for event in list_events(GENERIC)})

@@ -72,7 +72,7 @@ def table_name(url: str, program: str, processor: str = "") -> str | None:
         Such as ``"amd_zen5"``; None if there is no table.
     """
     if processor:
-        return events.table_for(processors.machine_with(processor))
+        return events.find_table_name(processors.machine_with(processor))
     return next((table for name, _, table in _programs(url) if name == program), None)
 
 
@@ -91,7 +91,7 @@ def known_sums(run: Recording) -> list[tuple[str, tuple[str, ...]]]:
         is not known, only sums in all event tables that fit the names of the run's events.
     """
     is_known = run.machine.get("vendor") is not None
-    names = [events.table_for(run.machine)] if is_known else events.recognise(run.counts.columns).tables
+    names = [events.find_table_name(run.machine)] if is_known else events.recognise(run.counts.columns).tables
     sums = [_sums(name) if name else [] for name in names]
     if not sums:
         return []
@@ -110,7 +110,7 @@ def _programs(url):
     events_by_program = {}  # by program and name of the table, "" where the machine is not known
     for run in store.runs(url).itertuples():
         machine = machines[run.run_id]
-        table = "" if machine.get("vendor") is None else events.table_for(machine)
+        table = "" if machine.get("vendor") is None else events.find_table_name(machine)
         events_by_program.setdefault((run.program, table), set()).update(run.events)
     for (program, table), names in events_by_program.items():
         if table == "":

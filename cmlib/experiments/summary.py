@@ -71,7 +71,7 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         user_s=_median_seconds(metas, "user_s"),
         system_s=_median_seconds(metas, "system_s"),
     )
-    if not any(map(events.processor_of, machines)):
+    if not any(map(events.find_microarchitecture, machines)):
         _note_alternatives(answer, processor, events.recognise(event_names).tables)
     return answer
 
@@ -175,7 +175,7 @@ def _choose_fitting(processor, machines, names, runs):
     It is not replaced if the machines are known: then it was not found by the names of the events alone.
     """
     runs = [run for run in runs if "cycles" in run[0]]
-    if any(map(events.processor_of, machines)) or processor not in topdown.tables() or not runs:
+    if any(map(events.find_microarchitecture, machines)) or processor not in topdown.tables() or not runs:
         return processor
     vendor = processor.partition("_")[0]
     tables = topdown.fitting_tables(names, None, topdown.totals(runs)["rate"])

@@ -281,7 +281,7 @@ def _make_metadata(
     meta["note"] = " ".join(filter(None, [origin["note"], recording.note]))
     core = events.core_pmu([*events_of(meta), *meta.get("names", {})])
     machine = meta["machine"] | facts.get("machine", {})
-    meta["machine"] = machine | machine_with(core and events.processor_of(machine, core))
+    meta["machine"] = machine | machine_with(core and events.find_microarchitecture(machine, core))
     return meta
 
 

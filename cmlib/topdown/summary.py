@@ -271,7 +271,7 @@ def build_summary(
         Of each run its counts, one row per interval [index: its end, s], one column per event, and their running shares
         (0–1), NaN where these are not known.
     processor : str, optional
-        Name as :func:`cmlib.io.events.processor_of` returns it. Default: not known.
+        Name as :func:`cmlib.io.events.find_microarchitecture` returns it. Default: not known.
     modifier : str, default ""
         Modifier of the recorded events, such as ``u``. The proposed command has the same modifier.
     whole_runs : bool, default False

@@ -94,7 +94,7 @@ def examine(root: str | Path = "/") -> Examination:
         "watchdog": host.has_watchdog(root),
         "others": others,
         "names": _count_names(host.perf_list()),
-        "table": events.table_for(machine),
+        "table": events.find_table_name(machine),
         "census": counted,
         "busy": busy,
     }
@@ -179,6 +179,6 @@ def _make_phrases(facts):
 def _count_names(listed):
     """Count the events in the output (str) of `perf list`."""
     try:
-        return len(events.from_perf_list(listed))
+        return len(events.parse_perf_list(listed))
     except events.EventError:
         return 0

@@ -36,12 +36,12 @@ def known_events(about):
     table = events.table_of(about)
     by_code = about.get("vendor") in ("GenuineIntel", "AuthenticAMD")  # elsewhere the PMU is not called cpu
     try:
-        perf_events = events.from_perf_list(perf_list())
+        perf_events = events.parse_perf_list(perf_list())
     except events.EventError:
         return table if by_code else table.iloc[:0]
     if table.empty:
         return perf_events
-    if not events.is_written(events.table_for(about)):
+    if not events.is_handwritten(events.find_table_name(about)):
         perf_events["core"] = table["core"].reindex(perf_events.index, fill_value=0)
         order = perf_events["core"].where(perf_events["core"] > 0).rank()
         perf_events["core"] = order.fillna(0).astype(int)

@@ -9,6 +9,7 @@ from .naming import (
     needs_counter as needs_counter,
     second_readings as second_readings,
 )
+from .perf_list import parse_perf_list as parse_perf_list
 from .recognition import (
     core_pmu as core_pmu,
     describe_recognised as describe_recognised,
@@ -25,21 +26,22 @@ from .roles import (
     counters_with_role as counters_with_role,
     usual_event_table as usual_event_table,
 )
-from .tables import (
+from .simulated import (
     MODELLED as MODELLED,
-    EventError as EventError,
-    core_events as core_events,
     cycle_estimate as cycle_estimate,
-    from_perf_list as from_perf_list,
-    general_events as general_events,
     is_simulated as is_simulated,
-    is_written as is_written,
-    known_tables as known_tables,
-    processor_of as processor_of,
-    read_table as read_table,
     second_level_events as second_level_events,
     simulated_events as simulated_events,
+)
+from .tables import (
+    EventError as EventError,
+    core_events as core_events,
+    general_events as general_events,
+    is_handwritten as is_handwritten,
+    known_tables as known_tables,
+    find_microarchitecture as find_microarchitecture,
+    read_table as read_table,
     table as table,
-    table_for as table_for,
+    find_table_name as find_table_name,
     table_of as table_of,
 )

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 import pandas as pd
 
-from cmlib.io.events.tables import EventError, general_names, known_tables, names_of
+from cmlib.io.events.tables import EventError, general_names, known_tables, list_event_names
 from cmlib.places import read_yaml, shipped
 from cmlib.spelling import NAMES, spelling
 
@@ -218,7 +218,7 @@ def _names_of_perf():
 @cache
 def _names_of_vendors():
     """List the names in all processors' event tables, normalized."""
-    names = {name for table in known_tables() for name in names_of(table)}
+    names = {name for table in known_tables() for name in list_event_names(table)}
     return frozenset(map(normalize_name, names))
 
 

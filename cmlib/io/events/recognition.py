@@ -25,15 +25,15 @@ from cmlib.io.events.naming import (
     second_readings,
     split_modifier,
 )
+from cmlib.io.events.simulated import is_simulated
 from cmlib.io.events.tables import (
+    find_microarchitecture,
+    find_table_name,
     general_names,
     is_model_of,
-    is_simulated,
     known_tables,
-    names_of,
-    processor_of,
+    list_event_names,
     table,
-    table_for,
 )
 from cmlib.places import shipped
 from cmlib.spelling import PINNED, preference, spelling
@@ -128,7 +128,7 @@ def same_events(names: Iterable[str], machine: Mapping | None = None) -> list[Sa
     """
     names = list(names)
     kinds = _kinds(names, machine or {})
-    codes_of = _codes(table_for(machine)) if machine else {}
+    codes_of = _codes(find_table_name(machine)) if machine else {}
     codes = {kind: [_code(name, kind, codes_of) for name in names] for kind in kinds}
     pairs = []
     for (i, first), (j, second) in itertools.combinations(enumerate(names), 2):
@@ -158,7 +158,7 @@ def find_processor(machines: Iterable[dict], names: Iterable[str], core: str = "
         None if neither machines nor events determine it, or a machine names a processor that has no table.
     """
     machines = list(machines)
-    known = filter(None, (processor_of(machine, core) for machine in machines))
+    known = filter(None, (find_microarchitecture(machine, core) for machine in machines))
     name = next(known, None)
     if name is not None or any(machine.get("model_name") for machine in machines):
         return name
@@ -297,17 +297,17 @@ def _are_arm_codes(names):
 
 def _names_by_code(names, machine):
     """Map raw codes to names of events on the machine; to Arm's if it is not known and the codes look so."""
-    if machine.get("vendor") in (None, "GenuineIntel", "AuthenticAMD") and not table_for(machine):
+    if machine.get("vendor") in (None, "GenuineIntel", "AuthenticAMD") and not find_table_name(machine):
         return COMMON_EVENTS if _are_arm_codes(names) else {}
-    codes = _codes(table_for(machine))
+    codes = _codes(find_table_name(machine))
     return {code: name for name, code in codes.items()} or COMMON_EVENTS
 
 
 def _names_by_spelling(names, machine):
     """Map normalized names to those in the machine's event table, or in the table that has most of the names."""
     is_named = machine.get("vendor") or machine.get("model_name")
-    known = table_for(machine) if is_named else next(iter(recognise(names).tables), None)
-    return {normalize_name(name): name for name in names_of(known)} if known else {}
+    known = find_table_name(machine) if is_named else next(iter(recognise(names).tables), None)
+    return {normalize_name(name): name for name in list_event_names(known)} if known else {}
 
 
 def core_pmu(names: Iterable[str]) -> str:
@@ -452,4 +452,4 @@ def _unit(name):
 @functools.cache
 def _plain_names(name):
     """Return the names in a table, normalized; perf's own names for the table "perf"."""
-    return frozenset(map(normalize_name, general_names() if name == "perf" else names_of(name)))
+    return frozenset(map(normalize_name, general_names() if name == "perf" else list_event_names(name)))

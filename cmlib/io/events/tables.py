@@ -1,12 +1,10 @@
-"""Read event tables: one for each microarchitecture, one of perf's generic names, and one of simulated events.
+"""Read event tables: one for each microarchitecture, and one of the events that perf has on every processor.
 
-:func:`table` takes a table's name, such as ``amd_zen5``, and gives a DataFrame with a row per event. EventError for a
-table that is not there or malformed.
+:func:`table` takes a table's name, such as ``amd_zen5``, and returns a DataFrame with one row per event. A table is a
+CSV file written by hand, comes from a processor vendor's files (:mod:`cmlib.processors`), or joins both.
 """
 
 import csv
-import json
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -20,15 +18,16 @@ from cmlib.io.archive import reading_errors_as
 from cmlib.places import shipped
 
 COLUMNS = ("event", "code", "umask", "bits", "counters", "unit", "abbr", "core", "description")
+TABLE_COLUMNS = [*COLUMNS, "named", "whole", "extra"]
 _NUMBERS = ("code", "umask", "bits", "counters", "core")
 _PROCESSORS, _GENERAL = "processors", "perf"
 _OLDER = "older_processors"
-# Files beside the event tables that are something else.
+# CSV files in the folder of the event tables that are not tables of a microarchitecture.
 _NO_TABLES = (_PROCESSORS, _OLDER, _GENERAL, "autoperf", "generic", "generic_processors", "simulated")
 
 
 class EventError(CmlibError, ValueError):
-    """Raised for an event that is not known, and a table of events that is not there or malformed."""
+    """Raised for an unknown event, and for a table of events that does not exist or is malformed."""
 
 
 def table(name: str = "amd_zen5") -> pd.DataFrame:
@@ -42,16 +41,32 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per event. Index: event. Columns: ``code``, ``umask`` and ``bits`` (int; the umask's bits if sums follow
-        from them, else 0); ``counters`` (int, how many one event takes); ``unit`` (part of the processor);
-        ``abbr`` (short name); ``core`` (int; the events that are recorded without multiplexing are numbered from 1,
-        the others are 0); ``description``; ``named`` (True if perf knows the name); ``whole`` (True if code and umask
-        are all settings); ``extra`` (further settings).
+        One row per event. Index: name of the event. Columns:
+
+        code, umask : int
+            The event's selection in the counter's register.
+        bits : int
+            Bits of the umask that count different things, so that counts of several umasks add up; 0 if unknown.
+        counters : int
+            Number of counters that the event takes.
+        unit : str
+            Part of the processor.
+        abbr : str
+            Short name.
+        core : int
+            Position in the list of core events, which are recorded without multiplexing, from 1; 0 for other events.
+        description : str
+        named : bool
+            True if perf knows the event by its name.
+        whole : bool
+            True if code and umask are all settings of the event.
+        extra : str
+            Further settings.
 
     Raises
     ------
     EventError
-        If there is no such table, or its file is not one.
+        If there is no such table, or its file is malformed.
 
     Examples
     --------
@@ -60,19 +75,29 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
     [np.int64(53), np.int64(0), 'SLF']
     """
     path = shipped("events") / f"{name}.csv"
-    defaults = {"bits": 0, "counters": 1, "abbr": "", "named": False}
-    if rows := [row | defaults | {"whole": not row["extra"]} for row in processors.rows(name)]:
-        table = pd.DataFrame(rows, columns=_COLUMNS_OF_FILES).set_index("event")
-        if not path.is_file():
-            return table
-        written = read_table(path)
-        return pd.concat([written, table[~table.index.isin(written.index)].assign(core=0)])
+    vendor_events = _read_vendor_events(name)
+    if vendor_events is not None and not path.is_file():
+        return vendor_events
+    if vendor_events is not None:
+        handwritten = read_table(path)
+        # The CSV numbers the core events. Numbers of the vendor's events would repeat its numbers.
+        further_events = vendor_events[~vendor_events.index.isin(handwritten.index)].assign(core=0)
+        return pd.concat([handwritten, further_events])
     if not path.is_file():
         raise EventError(
             f"there is no event table {name!r} in {path.parent}; it holds: {', '.join(known_tables())}.\n"
             "Choose one of these, or add a table as data/events/README.md says."
         )
     return read_table(path)
+
+
+def _read_vendor_events(name: str) -> pd.DataFrame | None:
+    """Read a microarchitecture's events from its vendor's files, with the columns of :func:`table`; None if none."""
+    same_for_all = {"bits": 0, "counters": 1, "abbr": "", "named": False}
+    rows = [row | same_for_all | {"whole": not row["extra"]} for row in processors.rows(name)]
+    if not rows:
+        return None
+    return pd.DataFrame(rows, columns=TABLE_COLUMNS).set_index("event")
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -114,37 +139,36 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def known_tables() -> list[str]:
     """List the names of the event tables that come with the package."""
-    written = {path.stem for path in shipped("events").glob("*.csv") if path.stem not in _NO_TABLES}
-    return sorted(written | {name for name in processors.known() if processors.read(name)["events"]})
+    handwritten = {path.stem for path in shipped("events").glob("*.csv") if path.stem not in _NO_TABLES}
+    from_vendors = {name for name in processors.known() if processors.read(name)["events"]}
+    return sorted(handwritten | from_vendors)
 
 
-_COLUMNS_OF_FILES = [*COLUMNS, "named", "whole", "extra"]
-
-
-def is_written(table: str) -> bool:
-    """Return whether a table has a CSV file written by hand, and is not only made of a vendor's files."""
+def is_handwritten(table: str) -> bool:
+    """Return whether a table has a CSV file written by hand, and does not come from a vendor's files alone."""
     return (shipped("events") / f"{table}.csv").is_file()
 
 
 @cache
-def names_of(table: str) -> list[str]:
-    """List the names of the events in a table, given its name; faster than to read all of it."""
+def list_event_names(table: str) -> list[str]:
+    """List the names of the events in a table, given the table's name. This is faster than :func:`table`."""
     path = shipped("events") / f"{table}.csv"
-    written = []
+    names = []
     if path.is_file():
         with path.open(encoding="utf-8", newline="") as lines:
-            written = [row["event"] for row in csv.DictReader(lines)]
-    return list(dict.fromkeys([*written, *(row["event"] for row in processors.rows(table))]))
+            names = [row["event"] for row in csv.DictReader(lines)]
+    names += [row["event"] for row in processors.rows(table)]
+    return list(dict.fromkeys(names))
 
 
-def table_for(machine: Mapping, core: str = "") -> str | None:
+def find_table_name(machine: Mapping, core_pmu: str = "") -> str | None:
     """Find the name of a machine's event table.
 
     Parameters
     ----------
     machine : mapping
-        Description of the machine, as in metadata.
-    core : str, default ""
+        Part ``machine`` of a recording's metadata.
+    core_pmu : str, default ""
         PMU of one kind of core, such as ``cpu_atom``.
 
     Returns
@@ -152,18 +176,21 @@ def table_for(machine: Mapping, core: str = "") -> str | None:
     str or None
         None if there is no table.
     """
-    name = processor_of(machine, core)
-    return name if name and names_of(name) else None
+    name = find_microarchitecture(machine, core_pmu)
+    return name if name and list_event_names(name) else None
 
 
-def processor_of(machine: Mapping, core: str = "") -> str | None:
-    """Find the name of a machine's microarchitecture, such as ``amd_zen5``, which need not have an event table.
+def find_microarchitecture(machine: Mapping, core_pmu: str = "") -> str | None:
+    """Find the name of a machine's microarchitecture, such as ``amd_zen5``.
+
+    Some microarchitectures have a name but no event table.
 
     Parameters
     ----------
     machine : mapping
-        Description of the machine, as in metadata: vendor, family, model, or processor, if a user named it.
-    core : str, default ""
+        Part ``machine`` of a recording's metadata. If it has the key ``processor``, which a user named, that decides;
+        otherwise ``vendor``, ``family`` and ``model`` do.
+    core_pmu : str, default ""
         PMU of one kind of core, such as ``cpu_atom``.
 
     Returns
@@ -171,9 +198,12 @@ def processor_of(machine: Mapping, core: str = "") -> str | None:
     str or None
         None if it is unknown.
     """
-    rows = [row for file in (_PROCESSORS, _OLDER) for row in _processors(shipped("events") / f"{file}.csv")]
-    written = (row.table for row in rows if not machine.get("processor") and is_model_of(machine, row))
-    return next(written, None) or processors.of_machine(machine, core)
+    if not machine.get("processor"):
+        for file_name in (_PROCESSORS, _OLDER):
+            for row in _read_processors(shipped("events") / f"{file_name}.csv"):
+                if is_model_of(machine, row):
+                    return row.table
+    return processors.of_machine(machine, core_pmu)
 
 
 def is_model_of(machine: Mapping, row: Any) -> bool:
@@ -185,7 +215,7 @@ def is_model_of(machine: Mapping, row: Any) -> bool:
 
 
 @cache
-def _processors(path):
+def _read_processors(path: Path) -> list[Any]:
     """Return the rows of a CSV file of processors, as named tuples."""
     return list(pd.read_csv(path).itertuples(index=False))
 
@@ -201,15 +231,14 @@ def table_of(machine: dict) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per event, with the columns that :func:`table` describes (code, umask, unit, description and others);
-        without rows if the machine has no table.
+        One row per event, with the columns that :func:`table` describes. It has no rows if the machine has no table.
     """
-    name = table_for(machine)
+    name = find_table_name(machine)
     return table(name) if name else table().iloc[:0]
 
 
 def general_events() -> pd.DataFrame:
-    """Read the events that perf has on every processor, software events among them.
+    """Read the events that perf has on every processor, including software events.
 
     Returns
     -------
@@ -223,162 +252,20 @@ def general_events() -> pd.DataFrame:
 
 
 def general_names() -> list[str]:
-    """List the names of :func:`general_events`; faster than to read all of the table."""
-    return names_of(_GENERAL)
+    """List the names of :func:`general_events`, without reading the whole table."""
+    return list_event_names(_GENERAL)
 
 
 def core_events(table: pd.DataFrame) -> list[str]:
-    """List the events that are to be recorded without multiplexing, in the order in which they are put into groups.
+    """List the events to record without multiplexing, in the order of their groups.
 
     Parameters
     ----------
     table : DataFrame
-        Event table; the numbers in its column ``core`` are above 0 for these events, and give their order.
+        Event table. Its column ``core`` numbers these events from 1, and is 0 for the others.
 
     Returns
     -------
     list of str
     """
     return table.loc[table["core"] > 0, "core"].sort_values().index.to_list()
-
-
-# `perf list --details` as plain text: headings of units, entries of three lines or more; the settings of an event that
-# need not be given in another form; and encodings of events of the cores.
-_HEADING = re.compile(r"^(\S.*):$", re.MULTILINE)
-_ENTRY = re.compile(
-    r"^ {2}(?P<event>\S+) *\n {7}\[(?P<description>(?:(?!\n {2}\S).)*?)\]\n {8}(?P<encoding>\w+/\S*)",
-    re.MULTILINE | re.DOTALL,
-)
-_WHOLE = {"event", "umask", "name", "period"}
-_CORE_PMU = re.compile(r"(?:cpu|cpu_core|armv\d\w*)/(?P<terms>[^/]*\bevent=[^/]*)/")
-
-
-def from_perf_list(text: str) -> pd.DataFrame:
-    """Make the event table of the cores out of what ``perf list --json`` or ``perf list --details`` printed.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    DataFrame
-        By event, with the columns that :func:`table` describes.
-
-    Raises
-    ------
-    EventError
-        If no event is listed, or the JSON is malformed.
-    """
-    listed = _from_json(text) if text.lstrip().startswith("[") else _from_plain_text(text)
-    rows = {}
-    for event, encoding, unit, description in listed:
-        if match := _CORE_PMU.match(encoding):
-            terms = dict(term.partition("=")[::2] for term in match["terms"].split(","))
-            code, umask = (int(terms.get(key, "0"), 0) for key in ("event", "umask"))
-            whole = terms.keys() <= _WHOLE
-            rows.setdefault(event, (code, umask, 0, 1, unit, "", 0, description, True, whole, ""))
-    if not rows:
-        raise EventError(
-            f"perf lists no named event of the cores ({len(text.splitlines())} lines read).\n"
-            "A newer perf may know this processor; or add a table as data/events/README.md says."
-        )
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=_COLUMNS_OF_FILES[1:])
-    return frame.rename_axis("event")
-
-
-def _from_json(text):
-    """Yield (event, encoding, unit, description) of each entry of the JSON that is not deprecated.
-
-    EventError if the JSON is malformed.
-    """
-    what = "the JSON of perf list breaks off or is malformed"
-    with reading_errors_as(EventError, what, hint="Write it to a file anew."):
-        entries = json.loads(text)
-    for entry in entries:
-        if "Topic" in entry and "Deprecated" not in entry:
-            yield [entry.get(key, "") for key in ("EventName", "Encoding", "Topic", "BriefDescription")]
-
-
-def _from_plain_text(text):
-    """Yield (event, encoding, unit, description) of each entry of the plain text."""
-    headings = [(match.start(), match[1]) for match in _HEADING.finditer(text)]
-    for match in _ENTRY.finditer(text):
-        unit = next((name for start, name in reversed(headings) if start < match.start()), "")
-        yield match["event"], match["encoding"], unit, " ".join(match["description"].split())
-
-
-PREFIX = "sim."
-MODELLED = "modelled"
-# Callgrind simulates a first and a last level of caches; its last is the processor's last one, or its second.
-LAST_LEVEL, SECOND_LEVEL = "LL", "L2"
-
-
-def simulated_events(levels=2):
-    """List the events of a simulated run, in Callgrind's order.
-
-    Parameters
-    ----------
-    levels : {2, 3}, default 2
-        Levels of caches: 2 for the events of one simulation, 3 to add those of a second one, whose last-level cache is
-        the processor's second.
-
-    Returns
-    -------
-    DataFrame
-        Index: event, such as ``sim.l1d_load_misses``. Columns: ``callgrind`` (Callgrind's short name),
-        ``kind`` (``exact`` where the run itself is counted, ``modelled`` where a simulated cache or branch
-        predictor decides), ``weight`` (cycles that KCachegrind's estimate charges for one, 0 for none), ``unit``
-        and ``description``.
-
-    Examples
-    --------
-    >>> simulated_events().loc["sim.loads", ["callgrind", "kind"]].tolist()
-    ['Dr', 'exact']
-    """
-    return (_of(LAST_LEVEL, SECOND_LEVEL) if levels == 3 else _of(LAST_LEVEL)).copy()
-
-
-def second_level_events() -> pd.DataFrame:
-    """Return the events that only a second simulation counts, whose last cache is the second level.
-
-    Returns
-    -------
-    DataFrame
-        By event, with the columns of :func:`simulated_events`.
-    """
-    return _of(SECOND_LEVEL).copy()
-
-
-def cycle_estimate(counts: pd.DataFrame) -> pd.Series:
-    """Estimate cycles of simulated counts as KCachegrind does: Ir + 10 Bm + 10 L1m + 100 LLm.
-
-    Parameters
-    ----------
-    counts : DataFrame
-        Columns: all events of :func:`simulated_events`.
-
-    Returns
-    -------
-    Series
-        Cycles of each row.
-
-    Raises
-    ------
-    KeyError
-        If an event is missing.
-    """
-    weights = simulated_events()["weight"]
-    return counts[list(weights.index)] @ weights
-
-
-def is_simulated(event: str) -> bool:
-    """Return whether an event's name is that of a simulated event: it starts with ``sim.``."""
-    return event.startswith(PREFIX)
-
-
-@cache
-def _of(*levels):
-    """Select the rows of the table of simulated events that simulations with these last levels count."""
-    table = pd.read_csv(shipped("events") / "simulated.csv", index_col="event")
-    return table[table["last_level"].isin(levels)].drop(columns="last_level")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cmlib import processors
-from cmlib.io.events import processor_of
+from cmlib.io.events import find_microarchitecture
 
 
 class Machine(NamedTuple):
@@ -39,7 +39,7 @@ def find_machine(given: Mapping, processor_field: str) -> Machine:
         What the user says comes first. A processor that has no table is named, and nothing is concluded from it.
     """
     given = dict(given)
-    if processor_of(given) or not processor_field:
+    if find_microarchitecture(given) or not processor_field:
         return Machine(given)
     for name in (processor_field, processor_field.partition(" (")[0], processor_field.partition(",")[0]):
         try:
