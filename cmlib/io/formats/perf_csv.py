@@ -42,7 +42,7 @@ _PLACE_HEADINGS = (
 )
 # A part of the name of every metric that perf prints in such a heading.
 _METRIC_HEADING = re.compile(
-    r"^(?=[^\n]{1,8000}[^\w\n %] *$)[^\n]*(?:% |per cycle|GHz|retiring|bound|of all |cycles idle)",
+    r"^(?! *\{)(?=[^\n]{1,8000}[^\w\n %] *$)[^\n]*(?:% |per cycle|GHz|retiring|bound|of all |cycles idle)",
     re.MULTILINE,
 )
 _METRIC_VALUE = re.compile(r"-?(?:[0-9]{1,20}(?:[.,][0-9]{0,20})?|nan|inf) ?%?")
@@ -76,9 +76,9 @@ class PerfCsv:
     @classmethod
     def sniff(cls, text: str) -> bool:
         """Return True if a line of the text is one of ``perf stat -x``, or a heading of its metrics."""
-        return (
-            _has_two_separators(text) or _find_dialect(text) is not None or bool(_find_metric_heading(text))
-        )
+        if _SHARE_FIELDS.search(text) and (_has_two_separators(text) or _find_dialect(text) is not None):
+            return True
+        return bool(_find_metric_heading(text))
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
