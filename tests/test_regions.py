@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cmlib import anomaly
 from cmlib.compare.instrument import include_dir
-from cmlib.io.regions import merge_runs, normalize, read_executions, read_regions, read_runs
+from cmlib.io.regions import merge_executions, normalize, read_executions, read_regions, read_runs
 
 PAGES = 200
 C_PROGRAM = """
@@ -229,13 +229,13 @@ def test_runs_with_other_counters_merge_by_invocation():
             functions=["g", "f", "f"],
         )
     )
-    merged = merge_runs([one, other])
+    merged = merge_executions([one, other])
     assert list(merged.columns) == ["function", "location", "a", "c", "b"]
     assert list(merged["function"]) == ["f", "g", "f"]
     npt.assert_array_equal(merged[["a", "b"]], [[1, 10], [2, 5], [3, 15]])
     npt.assert_array_equal(merged["c"], [2, 2, 2])
     with pytest.raises(ValueError, match="in common"):
-        merge_runs([one, other.assign(function="h")])
+        merge_executions([one, other.assign(function="h")])
 
 
 def test_a_recording_splits_into_its_runs():
