@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cmlib.io.formats.perf_runs import (
-    Columns,
     Part,
+    Table,
     leave_out_unnamed_kinds,
     make_programs,
     quote_line,
@@ -157,7 +157,7 @@ def read_lines(
 
 def _read_columns(
     text: str, patterns: Sequence[str], read_other: Callable[[int, str, bool], None]
-) -> tuple[Columns, bool]:
+) -> tuple[Table, bool]:
     """Return the columns of all lines with counts, in order, and whether they are means of several runs."""
     tables, varies = [], False
     start, number, is_sorted = 0, 1, True
@@ -260,7 +260,7 @@ def _to_numbers(column: pa.Array) -> pa.Array:
     return pc.cast(pc.if_else(pc.equal(written, ""), "nan", written), pa.float64())
 
 
-def _make_metrics(counts: Columns, on_own_lines: list[dict[str, object]]) -> Columns:
+def _make_metrics(counts: Table, on_own_lines: list[dict[str, object]]) -> Table:
     """Join the metrics beside counts and those on lines of their own, in the file's order, with a column ``line``."""
     names = counts["metric_name"]
     has_text = np.array([name != "" for name in names.categories], dtype=bool)
@@ -289,8 +289,8 @@ def _make_metrics(counts: Columns, on_own_lines: list[dict[str, object]]) -> Col
 
 
 def _split_runs(
-    text: str, counts: Columns, metrics: Columns, starts: dict[int, str], varies: bool
-) -> tuple[Columns, Columns, list[Part], list[str]]:
+    text: str, counts: Table, metrics: Table, starts: dict[int, str], varies: bool
+) -> tuple[Table, Table, list[Part], list[str]]:
     """Split a text into its parts: runs of perf, and cgroups in them.
 
     A run begins at perf's heading, where times begin anew, or where a list of events without times is repeated.
@@ -324,7 +324,7 @@ def _split_runs(
     return (*_number_parts(text, counts, metrics, lines[first_rows], starts, varies), notes)
 
 
-def _number_runs(counts: Columns, starts: dict[int, str]) -> np.ndarray:
+def _number_runs(counts: Table, starts: dict[int, str]) -> np.ndarray:
     """Return the number of each row's run, from 0, by headings and by times that begin anew."""
     lines, times = counts["line"], counts["time_s"]
     begins = np.zeros(len(lines) + 1, bool)
@@ -344,7 +344,7 @@ def _number_runs(counts: Columns, starts: dict[int, str]) -> np.ndarray:
     return np.cumsum(begins[:-1], dtype=np.int32)
 
 
-def _number_repeats(counts: Columns, run: np.ndarray, has_times: np.ndarray) -> np.ndarray:
+def _number_repeats(counts: Table, run: np.ndarray, has_times: np.ndarray) -> np.ndarray:
     """Return what to add to the numbers of runs where lists of events without times are repeated."""
     added = np.zeros(len(run), np.int64)
     names = ["place", "cgroup", "event"]
@@ -376,12 +376,12 @@ def _find_runs(lines: np.ndarray, first_lines: np.ndarray) -> np.ndarray:
 
 def _number_parts(
     text: str,
-    counts: Columns,
-    metrics: Columns,
+    counts: Table,
+    metrics: Table,
     first_lines: np.ndarray,
     starts: dict[int, str],
     varies: bool,
-) -> tuple[Columns, Columns, list[Part]]:
+) -> tuple[Table, Table, list[Part]]:
     """Assign numbers to runs and cgroups together, and describe each."""
     cgroups = list(dict.fromkeys(_list_used(counts["cgroup"]) + _list_used(metrics["cgroup"]))) or [""]
     n_runs = max(len(first_lines), 1)
@@ -410,7 +410,7 @@ def _list_used(column: pd.Categorical) -> list[str]:
     return [column.categories[code] for code in dict.fromkeys(column.codes.tolist())]
 
 
-def _assign_parts(columns: Columns, cgroups: list[str], n_runs: int) -> Columns:
+def _assign_parts(columns: Table, cgroups: list[str], n_runs: int) -> Table:
     """Add the column ``part``, which numbers runs and cgroups together, and sort the rows by it."""
     part = columns["run"]
     if len(cgroups) == 1:

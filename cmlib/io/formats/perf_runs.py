@@ -1,11 +1,14 @@
-"""Join what `perf stat` wrote to runs and programs; shared by the readers of its formats.
+"""Group the output of several `perf stat` commands into programs with runs; shared by the readers of perf's formats.
 
-A part is what one `perf stat` wrote about one program: a table, or the lines below a heading. All parts of a text are
-in one table of counts and one of metrics, each with a column ``part``, because a file can hold thousands of them. These
-tables are dicts of arrays: most files are small, and to make a DataFrame of each takes longer than to read it.
+A part is the output of one `perf stat` for one program: a table, or the lines below a heading. A file can hold
+thousands of parts. Therefore, the counts of all parts are in one table and the metrics in another, each with a column
+``part``. The tables are dicts of arrays, because most files are small: making a DataFrame of each would take longer
+than reading the file.
 """
 
+import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,25 +27,28 @@ from cmlib.io.formats.readings import (
     remove_unused,
 )
 
-LARGEST_RATIO = 1.25  # of counts or times of two runs of the same work
+# Parts are runs of the same work if their instructions, cycles and times differ by this ratio at most.
+LARGEST_RATIO = 1.25
 MOST_PROGRAMS = 1000
 
-# What perf names instead of a command if it attaches to something that runs already; `sleep` only keeps time.
+# perf prints these instead of a command if it attaches to a running process. `sleep` is only a timer for perf.
 _NO_COMMAND = re.compile(r"(?:process|thread) id\b|system wide|CPU\(s\)|(?:\S*/)?sleep\b", re.IGNORECASE)
 # cycles, cycles:u, cpu_core/cycles/u, cpu_atom/cpu-cycles:k/
 _WORK = re.compile(
     r"(?:[^/:]{1,80}/)?(?:(?P<cycles>cycles|cpu-cycles)|instructions)(?:[:/][A-Za-z:/]{0,16})?"
 )
-_PMU = re.compile(r"(?P<pmu>[^/:]{1,80})/(?P<event>[^/]{1,400})/[A-Za-z]{0,16}")
+# cpu_core/cycles/, cpu_atom/cycles/u
+_EVENT_WITH_PMU = re.compile(r"(?P<pmu>[^/:]{1,80})/(?P<event>[^/]{1,400})/[A-Za-z]{0,16}")
 
-
-# Columns of equal length by their name: ndarray, or pd.Categorical for texts.
-Columns = dict[str, Any]
+# Whether a part has times, and its lists of events and of metrics.
+_ContentKey = tuple[bool, bytes, bytes]
+# A table: its columns by name, of equal length. Each is an ndarray, or a pd.Categorical for text.
+Table = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one `perf stat` wrote about one program.
+    """Output of one `perf stat` for one program.
 
     Attributes
     ----------
@@ -50,7 +56,7 @@ class Part:
         Command or cgroup; "" if unknown.
     run : Run
     repeats : int
-        As in `Program`.
+        Number of repetitions (``perf stat -r``), as in `Program`.
     span : tuple of int
         Start and end of its text in the file [characters].
     """
@@ -62,19 +68,19 @@ class Part:
 
 
 def make_programs(
-    parts: list[Part], counts: Columns, metrics: Columns
+    parts: list[Part], counts: Table, metrics: Table
 ) -> tuple[tuple[Program, ...], tuple[str, ...]]:
-    """Join parts of one name and one list of events to programs with runs.
+    """Group parts into programs: parts with the same name and the same list of events are runs of one program.
 
-    Where instructions, cycles or times of two such parts differ by more than `LARGEST_RATIO`, each part is a program
-    of its own. Several programs of one name are numbered: ``NAME#1``, ``NAME#2``.
+    If instructions, cycles or times of such parts differ by more than `LARGEST_RATIO`, they did different work, and
+    each part becomes a separate program. Several programs with the same name are numbered: ``NAME#1``, ``NAME#2``.
 
     Parameters
     ----------
     parts : list of Part
-    counts, metrics : Columns
-        As in `Program`, with a further column ``part``: the position of a row's part in `parts`, in ascending order.
-        Other columns are ignored.
+    counts, metrics : Table
+        Columns of `Program.counts` and `Program.metrics`, and ``part``: the position in `parts` of the part that the
+        row belongs to. Rows are sorted by ``part``. Other columns are ignored.
 
     Returns
     -------
@@ -91,50 +97,50 @@ def make_programs(
         raise FormatError(
             f"the file holds {len(groups):,} programs; {MOST_PROGRAMS:,} are read at most. Split it."
         )
-    names = _number_names([parts[numbers[0]].name for numbers in groups])
+    names = _number_names([parts[part_numbers[0]].name for part_numbers in groups])
     programs = []
-    for numbers, name in zip(groups, names, strict=True):
-        some = [parts[number] for number in numbers]
+    for part_numbers, name in zip(groups, names, strict=True):
+        program_parts = [parts[number] for number in part_numbers]
         programs.append(
             Program(
-                make_counts(_select_parts(counts, COUNT_COLUMNS, numbers, len(parts))),
+                make_counts(_select_parts(counts, COUNT_COLUMNS, part_numbers, len(parts))),
                 name=name,
-                runs=tuple(part.run for part in some),
-                metrics=make_metrics(_select_parts(metrics, METRIC_COLUMNS, numbers, len(parts))),
-                repeats=some[0].repeats,
-                span=(some[0].span[0], some[-1].span[1]),
+                runs=tuple(part.run for part in program_parts),
+                metrics=make_metrics(_select_parts(metrics, METRIC_COLUMNS, part_numbers, len(parts))),
+                repeats=program_parts[0].repeats,
+                span=(program_parts[0].span[0], program_parts[-1].span[1]),
             )
         )
     return tuple(programs), notes
 
 
-def select_rows(columns: Columns, rows: np.ndarray) -> Columns:
-    """Return some rows, given by their numbers or by a bool for each."""
-    return {name: values[rows] for name, values in columns.items()}
+def select_rows(table: Table, rows: np.ndarray) -> Table:
+    """Select rows of a table by their numbers, or by a bool for each row."""
+    return {name: values[rows] for name, values in table.items()}
 
 
-def leave_out_unnamed_kinds(counts: Columns) -> tuple[Columns, tuple[str, ...]]:
-    """Leave out events that perf prints once per kind of core without naming the kind.
+def leave_out_unnamed_kinds(counts: Table) -> tuple[Table, tuple[str, ...]]:
+    """Leave out counts of kinds of core that perf prints without the name of the kind.
 
-    On hybrid processors, ``perf stat -ddd`` prints ``L1-dcache-loads`` twice beside ``cpu_core/cycles/`` and
-    ``cpu_atom/cycles/``. Which kind each count belongs to is unknown.
+    On hybrid processors, ``perf stat -ddd`` prints ``cpu_core/cycles/`` and ``cpu_atom/cycles/``, but
+    ``L1-dcache-loads`` twice. Nothing shows which of these two counts belongs to which kind of core.
 
     Parameters
     ----------
-    counts : Columns
-        With the columns of `Program.counts`, and perhaps ``part``.
+    counts : Table
+        Columns of `Program.counts`, and optionally ``part``.
 
     Returns
     -------
-    counts : Columns
+    counts : Table
     notes : tuple of str
     """
     events = counts["event"].categories
-    pmus: dict[str, set[str]] = {}
+    pmus_by_event: dict[str, set[str]] = {}
     for event in events:
-        if match := _PMU.fullmatch(event):
-            pmus.setdefault(match["event"], set()).add(match["pmu"])
-    if all(len(of_event) < 2 for of_event in pmus.values()):
+        if match := _EVENT_WITH_PMU.fullmatch(event):
+            pmus_by_event.setdefault(match["event"], set()).add(match["pmu"])
+    if all(len(pmus) < 2 for pmus in pmus_by_event.values()):
         return counts, ()
     names_no_kind = ~counts["event"].isin([event for event in events if "/" in event])
     keys = {key: counts[key] for key in ("part", "run", "time_s", "place", "event") if key in counts}
@@ -159,64 +165,79 @@ def replace_surrogates(text: str) -> str:
     return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
-def _group_parts(
-    parts: list[Part], counts: Columns, metrics: Columns
-) -> tuple[list[list[int]], tuple[str, ...]]:
-    """Return lists of the positions of parts that are runs of one program, and notes."""
+def _group_parts(parts: list[Part], counts: Table, metrics: Table) -> tuple[list[list[int]], tuple[str, ...]]:
+    """Group the parts that are runs of one program; return the positions of the parts of each group, and notes."""
     if len(parts) == 1:
         return [[0]], ()
-    by_list: dict[tuple[str, object], list[int]] = {}
-    for number, events in enumerate(_list_events(len(parts), counts, metrics)):
-        by_list.setdefault((parts[number].name, events), []).append(number)
+    numbers_by_key: dict[tuple[str, _ContentKey], list[int]] = {}
+    for number, content_key in enumerate(_make_content_keys(len(parts), counts, metrics)):
+        numbers_by_key.setdefault((parts[number].name, content_key), []).append(number)
     work = _measure_work(parts, counts)
-    groups, notes = [], []
-    for (name, _), numbers in by_list.items():
+    groups = []
+    notes = []
+    for (name, _), numbers in numbers_by_key.items():
         if _NO_COMMAND.match(name) or _largest_ratio(work[numbers]) <= LARGEST_RATIO:
             groups.append(numbers)
             continue
         groups += [[number] for number in numbers]
         notes.append(
-            f"{len(numbers)} runs of {name or 'an unnamed program'} differ by more than {LARGEST_RATIO} times in "
-            "instructions, cycles or time; each is a program of its own."
+            f"Instructions, cycles or times of {len(numbers)} runs of {name or 'an unnamed program'} differ by more "
+            f"than a factor of {LARGEST_RATIO}; each run is read as a separate program."
         )
     return sorted(groups), tuple(notes)
 
 
-def _list_events(n_parts: int, counts: Columns, metrics: Columns) -> list[tuple[bool, bytes, bytes]]:
-    """Return what the parts list, for comparisons: whether by interval, and the places and names in their order."""
-    listed = []
-    columns = []
-    for table, name in ((counts, "event"), (metrics, "name")):
-        codes = table["place"].codes.astype(np.int64) * len(table[name].categories) + table[name].codes
-        starts = np.searchsorted(table["part"], np.arange(n_parts + 1))
-        columns.append((codes, table["time_s"], starts))
+def _make_content_keys(n_parts: int, counts: Table, metrics: Table) -> list[_ContentKey]:
+    """Make a key of the contents of each part: equal keys mean that parts list the same at the same places.
+
+    Parts of totals must list the same names in the same order. In parts by interval, the order does not matter, because
+    an event can be absent from some intervals. Metrics are compared only in parts without counts.
+    """
+    are_timed = _have_times(counts, n_parts), _have_times(metrics, n_parts)
+    event_keys = _make_list_keys(counts, "event", are_timed[0])
+    metric_keys = _make_list_keys(metrics, "name", are_timed[1])
+    keys = []
     for number in range(n_parts):
-        is_timed = False
-        lists = []
-        for codes, times, starts in columns:
-            rows = slice(starts[number], starts[number + 1])
-            part_is_timed = bool(np.isfinite(times[rows]).any())
-            lists.append((np.unique(codes[rows]) if part_is_timed else codes[rows]).tobytes())
-            is_timed = is_timed or part_is_timed
-        events, metric_names = lists
-        if events:  # metrics beside counts do not tell lists of events apart
-            metric_names = b""
-        listed.append((is_timed, events, metric_names))
-    return listed
+        is_timed = are_timed[0][number] or are_timed[1][number]
+        has_counts = bool(event_keys[number])
+        keys.append((is_timed, event_keys[number], b"" if has_counts else metric_keys[number]))
+    return keys
 
 
-def _measure_work(parts: list[Part], counts: Columns) -> np.ndarray:
+def _slice_parts(table: Table, n_parts: int) -> list[slice]:
+    """Return the rows of each part; rows are sorted by part."""
+    starts = np.searchsorted(table["part"], np.arange(n_parts + 1))
+    return [slice(start, end) for start, end in itertools.pairwise(starts.tolist())]
+
+
+def _have_times(table: Table, n_parts: int) -> list[bool]:
+    """Return whether any row of each part has a time."""
+    return [bool(np.isfinite(table["time_s"][rows]).any()) for rows in _slice_parts(table, n_parts)]
+
+
+def _make_list_keys(table: Table, name_column: str, are_timed: list[bool]) -> list[bytes]:
+    """Return the pairs of place and name in each part, as bytes: of parts with times each pair once, sorted."""
+    n_names = len(table[name_column].categories)
+    pair_codes = table["place"].codes.astype(np.int64) * n_names + table[name_column].codes
+    keys = []
+    for rows, is_timed in zip(_slice_parts(table, len(are_timed)), are_timed, strict=True):
+        part_codes = pair_codes[rows]
+        keys.append((np.unique(part_codes) if is_timed else part_codes).tobytes())
+    return keys
+
+
+def _measure_work(parts: list[Part], counts: Table) -> np.ndarray:
     """Return instructions, cycles and seconds of each part; NaN where unknown, shape (n_parts, 3)."""
     work = np.full((len(parts), 3), np.nan)
     work[:, 2] = [part.run.seconds for part in parts]
     events = counts["event"].categories
-    matches = {event: match for event in events if (match := _WORK.fullmatch(event))}
-    of_kind = [
-        [event for event, match in matches.items() if not match["cycles"]],
-        [event for event, match in matches.items() if match["cycles"]],
-    ]
-    for column, some in enumerate(of_kind):
-        is_counted = counts["event"].isin(some) & ~np.isnan(counts["value"])
+    instruction_events = []
+    cycle_events = []
+    for event in events:
+        if match := _WORK.fullmatch(event):
+            (cycle_events if match["cycles"] else instruction_events).append(event)
+    for column, column_events in enumerate([instruction_events, cycle_events]):
+        is_counted = counts["event"].isin(column_events) & ~np.isnan(counts["value"])
         sums = pd.Series(counts["value"][is_counted]).groupby(counts["part"][is_counted]).sum()
         work[sums.index.to_numpy(int), column] = sums
     return work
@@ -233,25 +254,27 @@ def _largest_ratio(work: np.ndarray) -> float:
 
 
 def _number_names(names: list[str]) -> list[str]:
-    """Return the names, with ``#1``, ``#2`` behind those that occur several times."""
-    numbered, seen = [], {}
+    """Append ``#1``, ``#2`` and so on to names that occur several times."""
+    n_equal = Counter(names)
+    last_number: Counter[str] = Counter()
+    numbered_names = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        numbered.append(f"{name}#{seen[name]}" if names.count(name) > 1 else name)
-    return numbered
+        last_number[name] += 1
+        numbered_names.append(f"{name}#{last_number[name]}" if n_equal[name] > 1 else name)
+    return numbered_names
 
 
 def _select_parts(
-    table: Columns, names: Sequence[str], numbers: list[int], n_parts: int
+    table: Table, column_names: Sequence[str], part_numbers: list[int], n_parts: int
 ) -> dict[str, object]:
-    """Return some columns of the rows of some parts, with ``run`` numbered from 1 in the order of the parts."""
-    columns = {name: table[name] for name in names if name in table}
+    """Select columns and the rows of some parts; add ``run``, which numbers these parts from 1."""
+    columns = {name: table[name] for name in column_names if name in table}
     columns["run"] = 1
     if n_parts > 1:
         run_of_part = np.zeros(n_parts, np.int64)
-        run_of_part[numbers] = np.arange(1, len(numbers) + 1)
+        run_of_part[part_numbers] = np.arange(1, len(part_numbers) + 1)
         columns["run"] = run_of_part[table["part"]]
-    if len(numbers) < n_parts:
+    if len(part_numbers) < n_parts:
         columns = select_rows(columns, columns["run"] > 0)
     for name, values in columns.items():
         if isinstance(values, pd.Categorical):

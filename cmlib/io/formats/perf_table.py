@@ -12,8 +12,8 @@ import pandas as pd
 from cmlib.io.formats.perf_lines import NOT_COUNTED, NOT_SUPPORTED, STARTED
 from cmlib.io.formats.perf_locale import Locale, find_locale
 from cmlib.io.formats.perf_runs import (
-    Columns,
     Part,
+    Table,
     leave_out_unnamed_kinds,
     make_programs,
     quote_line,
@@ -629,7 +629,7 @@ def _convert_metric(metric: dict[str, object], locale: Locale, part: int) -> dic
 
 def _make_columns(
     rows: list[dict[str, object]], make: Callable[[dict[str, object]], pd.DataFrame], columns: Sequence[str]
-) -> Columns:
+) -> Table:
     """Make columns of counts or metrics, with a column ``part``."""
     frame = pd.DataFrame(rows, columns=[*columns, "part"])
     part = frame.pop("part").to_numpy(int)
