@@ -1,7 +1,7 @@
-"""Read published streams of cumulative counts: a sample each so many instructions, a file for each run.
+"""Read published sample streams: counts since the start of a run, sampled at a fixed number of instructions.
 
-:func:`find_runs` finds a set's files, :func:`read_stream` makes a DataFrame of one. PublicError for a file of another
-form, ArchiveError for one that can't be read.
+Each run of a program is one file. :func:`find_runs` finds the files of a published set, and :func:`read_stream` reads
+one of them.
 """
 
 import io
@@ -15,13 +15,20 @@ from cmlib.io.absent import note_absent
 from cmlib.io.archive import decompress, read_file
 from cmlib.io.public import PublicError, cache_dir
 
-# Patterns of the paths of each set's files, and names of events in them.
-_PATHS, _NAMES = map(places.yaml_beside(__file__).get, ("paths", "names"))
+_SETTINGS = places.yaml_beside(__file__)
+_PATH_PATTERNS = _SETTINGS[
+    "paths"
+]  # by set: pattern of the paths of its files, with the groups `case` and `run`
+_PERF_NAMES = _SETTINGS["names"]  # perf's name of an event by its name in a file
+# A count in the output of perfmon2's task_smpl, as parse_stream shows it.
+_TASK_SMPL_COUNT = re.compile(r"^\t(?P<count>\d+) (?P<event>\S+) \(", re.MULTILINE)
 _PACKED = (".xz", ".gz")
 
 
-def find_runs(name, folder=""):
+def find_runs(name: str, folder: str | Path = "") -> pd.DataFrame:
     """Find the files of a published set of streams.
+
+    If two folders have a file of the same case and run, the first is taken: it is the same file of the set.
 
     Parameters
     ----------
@@ -33,80 +40,107 @@ def find_runs(name, folder=""):
     Returns
     -------
     DataFrame
-        Columns ``case`` (the program with its input), ``run`` and ``path``, sorted; no row if no file was found.
+        One row per file, sorted. Columns: ``case`` (the program with its input; without the word ``static``, which
+        says that the program is linked statically), ``run`` and ``path``. Without rows if no file was found.
     """
-    known_folders = filter(None, (places.external_data_dir(), cache_dir()))
-    roots, rows = [Path(folder)] if folder else [place / name for place in known_folders], {}
-    for path in (path for root in roots for path in sorted(root.rglob("*")) if path.is_file()):
-        unpacked = path.as_posix().removesuffix(path.suffix if path.suffix in _PACKED else "")
-        if match := re.search(f"(?:^|/){_PATHS[name]}$", unpacked):
-            rows.setdefault((match["case"].replace(".static", ""), match["run"]), path)
-    if not rows:
+    if folder:
+        set_folders = [Path(folder)]
+    else:
+        set_folders = [parent / name for parent in (places.external_data_dir(), cache_dir()) if parent]
+    path_pattern = re.compile(f"(?:^|/){_PATH_PATTERNS[name]}$")
+    path_by_run: dict[tuple[str, str], Path] = {}
+    for set_folder in set_folders:
+        for path in sorted(set_folder.rglob("*")):
+            suffix = path.suffix if path.suffix in _PACKED else ""
+            match = path_pattern.search(path.as_posix().removesuffix(suffix))
+            if match and path.is_file():
+                case = match["case"].replace(".static", "")
+                path_by_run.setdefault((case, match["run"]), path)
+    if not path_by_run:
         note_absent(name)
-    return pd.DataFrame([(*key, path) for key, path in sorted(rows.items())], columns=["case", "run", "path"])
+    rows = [(case, run, path) for (case, run), path in sorted(path_by_run.items())]
+    return pd.DataFrame(rows, columns=["case", "run", "path"])
 
 
-def read_stream(path):
+def read_stream(path: str | Path) -> pd.DataFrame:
     """Read the cumulative counts of one published file.
 
     Parameters
     ----------
     path : path
-        A table below a header of ``#PERF_COUNT_HW_…`` names, or perfmon2's ``task_smpl``; plain, gzipped or as xz.
+        File in one of the formats of :func:`parse_stream`; plain, or compressed by gzip or xz.
 
     Returns
     -------
     DataFrame
-        Counts since the start of the run: a row per sample, a column per event, under perf's name, such as ``cycles``.
-        The first event times the samples; samples in which its count has not grown, or a count is missing, are left
-        out.
+        As :func:`parse_stream` returns it.
 
     Raises
     ------
     PublicError
-        If the file is of neither form.
+        If the file has neither format.
     ArchiveError
-        If it can't be read or unpacked.
+        If it can't be read or decompressed.
     """
-    return parse_stream(decompress(read_file(Path(path)), Path(path)).decode("latin-1"), path)
+    path = Path(path)
+    text = decompress(read_file(path), path).decode("latin-1")
+    return parse_stream(text, path)
 
 
 def parse_stream(text: str, path: str | Path) -> pd.DataFrame:
-    """Parse a stream of cumulative counts.
+    """Parse a stream of cumulative counts, in one of two formats.
 
-    Samples in which the count of the first event has not grown are left out.
+    A table below a header::
+
+        #PERF_COUNT_HW_INSTRUCTIONS PERF_COUNT_HW_CPU_CYCLES
+        100000031 61214012
+
+    The output of perfmon2's ``task_smpl``, with a block for each sample::
+
+        IIP:0x53a12b PID:3594 TID:3594 TIME:3132343004057662 STREAM_ID:399770 PERIOD:100000000
+                100000260 PERF_COUNT_HW_INSTRUCTIONS:u:period=100000000 (399770)
+                22062233 RETIRED_BRANCH_INSTRUCTIONS:u (399771)
 
     Parameters
     ----------
     text : str
     path : path
-        For the message.
+        Path of the file, for the message of an error.
 
     Returns
     -------
     DataFrame
-        One row per sample, one column per event.
+        Counts since the start of the run: one row per sample, one column per event, under perf's names, such as
+        ``cycles``. A sample was taken whenever the event of the first column had counted a period. Samples are left
+        out if a count is missing, or if the count of the first column has not grown.
 
     Raises
     ------
     PublicError
-        If the text has neither a header of ``#PERF_COUNT_HW_…`` names nor the form of perfmon2's ``task_smpl``.
+        If the text has neither format.
     """
     if text.startswith("#PERF_COUNT_HW_"):
         header, _, rows = text.partition("\n")
         names = [name.lstrip("#") for name in header.split()]
         counts = pd.read_csv(io.StringIO(rows), sep=r"\s+", names=names, header=None)
     elif "PERF_COUNT_HW_" in text[:1000]:
-        lines = re.findall(r"^\t(\d+) (\S+) \(", text, flags=re.MULTILINE)
-        columns = pd.DataFrame(lines, columns=["count", "event"]).groupby("event", sort=False)["count"]
-        counts = pd.DataFrame({name: column.reset_index(drop=True) for name, column in columns})
+        counts_by_event: dict[str, list[str]] = {}
+        for match in _TASK_SMPL_COUNT.finditer(text):
+            counts_by_event.setdefault(match["event"], []).append(match["count"])
+        # The last block can be cut off: its missing counts are NaN.
+        counts = pd.DataFrame({event: pd.Series(values) for event, values in counts_by_event.items()})
     else:
-        raise PublicError(f"{path} is no stream of counts: it begins with {text[:40]!r}, no names of events.")
-    counts = counts.rename(columns=_event).apply(pd.to_numeric, errors="coerce").dropna()
-    return counts[counts.iloc[:, 0].diff().fillna(1) > 0].reset_index(drop=True) if len(counts) else counts
+        raise PublicError(
+            f"{path} is no stream of counts: it begins with {text[:40]!r}, not with names of events."
+        )
+    counts = counts.rename(columns=_translate_event).apply(pd.to_numeric, errors="coerce").dropna()
+    if counts.empty:
+        return counts
+    has_grown = counts.iloc[:, 0].diff().fillna(1) > 0
+    return counts[has_grown].reset_index(drop=True)
 
 
-def _event(name):
-    """Return the name that perf has for an event of these files, such as ``LLC-load-misses``; others in lower case."""
-    short = name.partition(":")[0].lower().removeprefix("perf_count_hw_")
-    return _NAMES.get(short, short)
+def _translate_event(name: str) -> str:
+    """Translate an event's name in a file to perf's, such as ``LLC-load-misses``; write unknown names in lower case."""
+    short_name = name.partition(":")[0].lower().removeprefix("perf_count_hw_")
+    return _PERF_NAMES.get(short_name, short_name)

@@ -1,7 +1,7 @@
-"""Recognize x86 string instructions (``rep movsb``) in a program's file.
+"""Recognize repeated x86 string instructions (``rep movsb``) in a program's file.
 
-Callgrind counts each repetition of such an instruction; :func:`is_string_instruction` finds the addresses at which
-it does.
+Callgrind counts each repetition of such an instruction as an instruction, unlike a processor. To correct its counts,
+:func:`is_string_instruction` disassembles the instruction at an address.
 """
 
 import contextlib
@@ -11,11 +11,11 @@ from pathlib import Path
 from cmlib.extras import check_extra
 from cmlib.io.archive.files import ArchiveError, opened
 
-_STRING = re.compile(r"rep\w* (?:movs|cmps|stos|lods|scas|ins|outs)")
+_REPEATED_STRING_INSTRUCTION = re.compile(r"rep\w* (?:movs|cmps|stos|lods|scas|ins|outs)")
 
 
 def is_string_instruction(path: str | Path, address: int) -> bool:
-    """Return whether an x86 string instruction with a repeat prefix (``rep movsb``) lies at an address of a file.
+    """Return whether the instruction at an address is an x86 string instruction with a repeat prefix (``rep movsb``).
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def is_string_instruction(path: str | Path, address: int) -> bool:
     Returns
     -------
     bool
-        False if there is no such file or address, or the file is no ELF.
+        False if the file or the address does not exist, or the file is not an ELF file.
 
     Raises
     ------
@@ -42,5 +42,5 @@ def is_string_instruction(path: str | Path, address: int) -> bool:
     with contextlib.suppress(ArchiveError, ELFError, StopIteration), opened(path) as file:
         file.seek(next(ELFFile(file).address_offsets(address)))
         _, _, mnemonic, _ = next(Cs(CS_ARCH_X86, CS_MODE_64).disasm_lite(file.read(15), address))
-        return _STRING.match(mnemonic) is not None
+        return _REPEATED_STRING_INSTRUCTION.match(mnemonic) is not None
     return False
