@@ -34,8 +34,9 @@ def event_table(url: str) -> pd.DataFrame:
     -------
     DataFrame
         One row per event (index: its name), with the columns of :func:`cmlib.io.events.table`, such as code, umask,
-        unit, abbr and description. It contains the whole tables of the processors with recorded events, and the
-        recorded events that all processors have (software events, perf's general names, simulated events). If several
+        unit, abbr and description. It contains the whole table of each processor of the recordings. Of the
+        events that all processors have (software events, perf's general names, simulated events), it contains only
+        those that were recorded. If several
         tables have an event, its row is from the table with most recorded events. Abbreviations (column abbr) that are
         not unique are empty.
     """

@@ -211,8 +211,9 @@ def matrix(
 ) -> Matrix:
     """Join a program's cleaned runs to a matrix of events and target.
 
-    If the target is IPC and a pass has several runs, the rows are steps of progress: means over the runs of the first
-    complete pass; the second pass is held out. In all other cases, the rows are intervals of the runs with the most
+    If the target is IPC and a pass has several runs, each row is a step of progress, that is, of equally many
+    instructions. Its values are means over the runs of the first complete pass. The second pass is held out. In all
+    other cases, the rows are intervals of the runs with the most
     counted events. Neighboring intervals are added up if there are more than 1,000. The last of several measured runs
     is held out; of simulated runs, only the first is used.
 

@@ -80,7 +80,7 @@ def provenance_of_samples(counted: dict[str, pd.DataFrame]) -> Provenance:
     Returns
     -------
     cmlib.io.provenance.Provenance
-        Kind of the events, cases and names of the events.
+        It has the kind and the names of the events; its programs are the cases.
     """
     kinds = {"hardware": OWN_HARDWARE, "software": SOFTWARE_EVENTS}
     kind = next(iter(counted.values())).attrs["kind"]

@@ -405,7 +405,7 @@ class _ProcessReader:
         self._is_cost_of_call = False
 
     def read(self) -> int:
-        """Read the text; return the number of the part behind its last one."""
+        """Read the text; return the number that the next part gets."""
         line = ""
         try:
             for line in self._text.splitlines():
@@ -582,9 +582,9 @@ def _progress(counts: pd.DataFrame) -> pd.Series:
 
 
 def difference(last: pd.DataFrame, second: pd.DataFrame) -> float:
-    """Return the difference of two simulations in instructions, as a share.
+    """Measure how much two simulations of one program differ.
 
-    Counts that depend on the last cache are not compared: the two simulations have different last caches.
+    Counts that depend on the last cache are not compared, because the two simulations have different last caches.
 
     Parameters
     ----------
@@ -594,7 +594,8 @@ def difference(last: pd.DataFrame, second: pd.DataFrame) -> float:
     Returns
     -------
     float
-        0.0 if all compared counts are equal. Otherwise above 0, also if the instructions are equal.
+        0.0 if all compared counts are equal. Otherwise the relative difference of their instructions, or a very small
+        number if the instructions are equal and another count is not.
     """
     columns = last.columns.difference(_find_last_level_events())
     if np.array_equal(last[columns], second[columns]):

@@ -56,10 +56,11 @@ def reproduction(folder: Path, sections: Iterable[dict]) -> pd.DataFrame:
     Returns
     -------
     DataFrame of str
-        One row per item, with the columns paper, item, shows, notebook and lacking of :func:`read_items` and:
+        One row per item. The columns ``paper``, ``item``, ``shows``, ``notebook`` and ``lacking`` are those of
+        :func:`read_items`. The others are:
 
-        - ``status``: *reproduced*, *in part* (something is lacking, the programs are fewer than the paper's or other
-          ones, or the counts are not from hardware counters) or *not* (no result shows it).
+        - ``status``: *reproduced*, *in part* (something is lacking, programs of the paper are missing or replaced, or
+          the counts are not from hardware counters) or *not* (no result shows it).
         - ``data``: kind of the data behind the result, such as ``own hardware``; "" where status is *not*.
         - ``programs``: number of the paper's programs that were measured, such as ``4 of 16``, or of programs that
           replace them, such as ``13 kernels of ours for 15``; "" if it is not known.

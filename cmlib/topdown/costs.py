@@ -45,7 +45,8 @@ class Costs:
         By category the events that count it: names, or dicts of ``name`` and ``code`` where perf lacks the name. Key
         ``with``: events to be counted together with any of them.
     metrics : dict of str to str
-        Perf's metric groups that compute level 1, by the processors that have them; used where `decide` is empty.
+        Perf's metric group that computes level 1, by the name of the processor that has it. Used if `decide` is
+        empty.
     """
 
     name: str
@@ -123,7 +124,7 @@ def read_costs(name: str = UNKNOWN) -> Costs:
     Returns
     -------
     Costs
-        Those of an unknown processor, whose ranges are the widest, if there are none of that name.
+        Costs of this processor. If it has none, those of an unknown processor, whose ranges are the widest.
     """
     name = name if name in known_costs() else UNKNOWN
     read = _read(name)

@@ -29,20 +29,21 @@ def command_to_decide(verdict, metrics, are_listed, modifier, interval_ms, core)
 
 
 def command_to_separate(verdict, metrics, recording):
-    """Return the short command line that separates what the counts do not, for a whole run; "" if there is none.
+    """Return a short command that tells the possible losses apart by totals of a whole run; "" if there is none.
 
     Parameters
     ----------
     verdict : cmlib.topdown.verdict.Bottleneck
     metrics : dict of str to str
-        Perf's metric groups that compute level 1, by the processors that have them.
+        Perf's metric group that computes level 1, by the name of the processor that has it.
     recording : cmlib.topdown.slot_summary.Recording
         Its command line, modifier and kind of core are used.
 
     Returns
     -------
     str
-        Such as ``perf stat -M TopdownL1 -- ./app``; where several groups may be meant, the others stand behind it.
+        Such as ``perf stat -M TopdownL1 -- ./app``. If the processor is not known, a comment behind the command names
+        the groups of the other processors.
     """
     words = recorded_words(recording.command)
     if metrics:

@@ -57,8 +57,8 @@ class FirstAnswer:
         What to try, the first thing first: category, action, at_most [% of the cycles, or of the time if it waits; None
         if not known] and text.
     separate : str
-        The command that separates what the counts do not, or that simulates a program where cycles were not counted;
-        "" if nothing remains or it is not the next step.
+        The command that records the events that tell the possible losses apart, or that simulates the program if
+        cycles were not counted. "" if no loss is left open, or if another step comes first.
     hint : str
         How to get tighter bounds; "" if there is no way.
     """
@@ -94,7 +94,7 @@ def find_first_answer(
     account : dict or None
         Account of the slots, as in the summary.
     separate : str
-        The command that separates what the counts do not; may be "".
+        The command that records the events that tell the possible losses apart; may be "".
     texts : dict of str to str
         Advice by category.
     words : list of str

@@ -50,9 +50,17 @@ class Account:
     slots: pd.Series
 
     def level(self, parent=""):
-        """Return the shares of the computed parts of the category `parent` (level 1 by default): a DataFrame.
+        """Return the shares of one level of categories, as far as they were computed.
 
-        `parent` is the category's name.
+        Parameters
+        ----------
+        parent : str, default ""
+            Category whose parts are returned. Default: the categories of level 1.
+
+        Returns
+        -------
+        DataFrame
+            One row per step, one column per category.
         """
         names = [part.name for part in self.table.parts(parent) if part.name in self.shares]
         return self.shares[names]

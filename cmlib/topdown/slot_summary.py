@@ -80,7 +80,7 @@ class SlotSummary:
     Attributes
     ----------
     totals : DataFrame
-        Rates by event, without events that do not count what they are named after.
+        Rates by event. Events that are known to count something else than their names say are left out.
     bounded : cmlib.topdown.bounded_account.Bounds
     verdict : cmlib.topdown.verdict.Bottleneck
     texts : dict of str to str
@@ -88,7 +88,7 @@ class SlotSummary:
     account : dict or None
         The part ``account`` of the summary; None if the events say nothing of the slots.
     separate : str
-        The short command that separates what the counts do not; "" if there is none.
+        The short command that records the events that tell the possible losses apart; "" if there is none.
     counts_slots : bool
         True if an event counts slots or stalled cycles, or the tool printed shares of the slots.
     """

@@ -460,7 +460,7 @@ def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
 
 
 def find(name: str, recordings: Iterable[str]) -> str | None:
-    """Find the first recording with a name, or with that name after its first hyphen.
+    """Find the first recording of a program, by the program's name.
 
     Parameters
     ----------

@@ -273,7 +273,7 @@ def _join_parts(parts):
 def read_simulated_series(folder, kind="micro"):
     """Read the first simulated run of each program of a kind.
 
-    A run that can't be read, or that has no second of the three cache levels, is left out with a warning.
+    A run is left out with a warning if it can't be read, or was simulated without the second of three cache levels.
 
     Parameters
     ----------

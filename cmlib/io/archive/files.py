@@ -127,7 +127,7 @@ def in_recording(file: str | Path, read: Callable, *content: object, **settings:
 
 
 def readable(read: Callable, files: Iterable[str | Path]) -> dict:
-    """Read some files, and leave out with a warning each for which the reader raises any error.
+    """Read those of some files that can be read, and warn of the others.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def decompress(content: bytes, file: str | Path) -> bytes:
     Raises
     ------
     ArchiveError
-        If it is damaged, or unpacks to far more than what recordings do.
+        If it is damaged, or if its unpacked content is far larger than that of any recording.
     """
     return unpack(content, file) if content.startswith(tuple(_OPENERS)) else content
 
@@ -480,7 +480,7 @@ def program_folder(folder: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def working_folder(target: str | Path) -> Iterator[Path]:
-    """Make a new folder beside a path, during a ``with`` block, in which to write what will replace it.
+    """Make a temporary folder for a ``with`` block, beside the file or folder that its content will replace.
 
     The folder is removed at the end. Folders that killed processes left for the same target are removed first.
 

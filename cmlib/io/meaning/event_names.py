@@ -72,7 +72,7 @@ def find_core_pmu(event: str) -> str:
 
 @functools.cache
 def belongs_to_cores(event: str) -> bool:
-    """Return whether an event without the PMU of a kind of core, such as ``cycles``, is counted by cores.
+    """Return True if cores count an event whose name does not say which kind of core, such as ``cycles``.
 
     False for software events, perf's own events (``duration_time``), tracepoints, and events of other units
     (``power/energy-pkg/``); also for events with such a PMU (``cpu_atom/cycles/``), which :func:`find_core_pmu` finds.

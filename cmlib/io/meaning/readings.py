@@ -49,9 +49,10 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
     Parameters
     ----------
     program : Program
-        Selected rows: one run by interval, or whole runs.
+        Its rows are either the intervals of a single run, or totals of whole runs.
     levels : frozenset of str
-        Events that are levels: their values are multiplied by the interval's length, so that rates are levels again.
+        Events that are levels, such as the bytes of a cache that a program holds. Their values are multiplied by the length of the interval,
+        because rates are divided by it later.
 
     Returns
     -------
