@@ -51,8 +51,8 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
     program : Program
         Its rows are either the intervals of a single run, or totals of whole runs.
     levels : frozenset of str
-        Events that are levels, such as the bytes of a cache that a program holds. Their values are multiplied by the length of the interval,
-        because rates are divided by it later.
+        Events that are levels, such as the bytes of a cache that a program holds. Their values are multiplied by the
+        length of the interval, because rates are divided by it later.
 
     Returns
     -------
