@@ -43,25 +43,18 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
     DataFrame
         One row per event. Index: name of the event. Columns:
 
-        code, umask : int
-            The event's selection in the counter's register.
-        bits : int
-            Bits of the umask that count different things, so that counts of several umasks add up; 0 if unknown.
-        counters : int
-            Number of counters that the event takes.
-        unit : str
-            Part of the processor.
-        abbr : str
-            Short name.
-        core : int
-            Position in the list of core events, which are recorded without multiplexing, from 1; 0 for other events.
-        description : str
-        named : bool
-            True if perf knows the event by its name.
-        whole : bool
-            True if code and umask are all settings of the event.
-        extra : str
-            Further settings.
+        - ``code``, ``umask`` (int): the event's selection in the counter's register.
+        - ``bits`` (int): bits of the umask that count different things, so that counts of several umasks add up; 0 if
+          unknown.
+        - ``counters`` (int): number of counters that the event takes.
+        - ``unit`` (str): part of the processor.
+        - ``abbr`` (str): short name.
+        - ``core`` (int): position in the list of core events, which are recorded without multiplexing, from 1; 0 for
+          other events.
+        - ``description`` (str).
+        - ``named`` (bool): True if perf knows the event by its name.
+        - ``whole`` (bool): True if code and umask are all settings of the event.
+        - ``extra`` (str): further settings.
 
     Raises
     ------
