@@ -238,15 +238,15 @@ def test_a_kept_comparison_with_a_forged_date_is_left_out_by_name_and_one_withou
 @pytest.mark.parametrize(
     ("sample", "noted", "reason"),
     [
-        ("f,x,0,1,1,inf,1,", "", "seconds holds what no counter holds"),
-        ("f,x,0,1,1,1e308,1,", "", "seconds holds what no counter holds"),
+        ("f,x,0,1,1,inf,1,", "", "column seconds has values"),
+        ("f,x,0,1,1,1e308,1,", "", "column seconds has values"),
         ("f,x,0,1,0,1,1,", "", "the work of a function adds up to 0"),
         ("f,x", "", "lacks threads, work or seconds"),
         *(
             ("f,x,0,1,1,1,1,", f" elapsed_s={value}", f"a run took {value} s")
             for value in ("nan", "-5", "1e308")
         ),
-        ("", None, "no line of it begins with"),
+        ("", None, "no line that begins with"),
     ],
 )
 def test_a_commit_with_times_that_no_clock_tells_is_left_out_by_name(tmp_path, sample, noted, reason, capsys):
