@@ -133,15 +133,15 @@ def bounds(
     """
     doubtful = _find_doubtful(totals, costs)
     totals = totals.drop(index=list(doubtful))
-    counted, stated = _state_bounds(totals, costs, savings, ghz)
-    ranges = _tighten(stated, abs(counted.gap))
+    counted, direct_bounds = _list_direct_bounds(totals, costs, savings, ghz)
+    ranges = _tighten(direct_bounds, abs(counted.gap))
     tool = _ToolShares.of(printed or {}, ranges) if not counted.exact else _ToolShares()
     if tool.can_be_used():
-        return _bound_by_tool(tool, stated, doubtful)
+        return _bound_by_tool(tool, direct_bounds, doubtful)
     if not counted.exact:
-        ranges = _tighten_by_restarts(ranges, stated, totals, costs, abs(counted.gap))
+        ranges = _tighten_by_restarts(ranges, direct_bounds, totals, costs, abs(counted.gap))
     return Bounds(
-        shares=_make_frame(ranges, stated),
+        shares=_make_frame(ranges, direct_bounds),
         exact=counted.exact,
         gap=_drop_small_gap(counted.gap, counted.error),
         contradiction=ranges.contradiction,
@@ -219,18 +219,28 @@ class _ToolShares:
         return bool(self.level) and not self.missing and not self.disputed
 
 
-def _state_bounds(totals, costs, savings, ghz):
-    """State what the counts say of the shares: a :class:`_Counted`, and a list of all :class:`Bound`."""
-    core = _measure_core_cycles(totals["rate"])
-    costs = replace(costs, width=tuple(core * slots for slots in costs.width))
-    counted = _compute_categories(totals.assign(rate=totals["rate"] / core), costs)
-    # Where two threads share the core, the events of its slots say nothing of one thread's cycles.
-    slot_events = {event for bound in counted.bounds for event in bound.events} if core < 1 else set()
+def _list_direct_bounds(totals, costs, savings, ghz):
+    """List the bounds that the counts set directly: a :class:`_Counted`, and a list of all :class:`Bound`.
+
+    Rates are per cycle of one thread. Two threads that run at the same time share the slots of each core cycle, so a
+    thread has fewer slots per cycle than the core is wide. Hence the width is multiplied by the core cycles per cycle
+    of the thread, and rates are divided by them for the formulas of the tables, which are per core cycle.
+    """
+    core_cycles = _measure_core_cycles(totals["rate"])
+    costs = replace(costs, width=tuple(core_cycles * slots for slots in costs.width))
+    counted = _compute_categories(totals.assign(rate=totals["rate"] / core_cycles), costs)
+    # Where two threads share the core, counts of its slots can't be taken as costs in one thread's cycles.
+    is_shared = core_cycles < 1
+    slot_events = {event for bound in counted.bounds for event in bound.events} if is_shared else set()
     other_totals = totals.drop(index=list(slot_events))
-    stated = [*counted.bounds, *_bound_retired(totals, costs), *_bound_by_costs(other_totals, costs, ghz)]
+    direct_bounds = [
+        *counted.bounds,
+        *_bound_retired(totals, costs),
+        *_bound_by_costs(other_totals, costs, ghz),
+    ]
     if not counted.exact:
-        stated += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
-    return counted, stated
+        direct_bounds += [Bound(("back end",), low, 1.0, (event,)) for event, low in surely_saved(savings)]
+    return counted, direct_bounds
 
 
 def _find_missing(level, printed):
@@ -250,7 +260,7 @@ def _find_disputed(shares, ranges):
     return disputed
 
 
-def _bound_by_tool(tool, stated, doubtful):
+def _bound_by_tool(tool, direct_bounds, doubtful):
     """Bound the categories by the shares that the tool printed, with their rounding, and by the counts."""
     is_whole = len(tool.level) == 1 + len(LOSSES)
     gap = sum(tool.level.values()) - 1 if is_whole else _LIKE  # what was not printed is not all that is left
@@ -259,10 +269,10 @@ def _bound_by_tool(tool, stated, doubtful):
     tool_bounds = [
         Bound((name,), share - rounding, share + rounding, ()) for name, share in tool.shares.items()
     ]
-    stated = [*tool_bounds, *stated]
-    ranges = _tighten(stated, abs(gap))
+    direct_bounds = [*tool_bounds, *direct_bounds]
+    ranges = _tighten(direct_bounds, abs(gap))
     return Bounds(
-        shares=_make_frame(ranges, stated),
+        shares=_make_frame(ranges, direct_bounds),
         exact=is_whole,
         gap=0.0,
         contradiction=ranges.contradiction,
@@ -271,11 +281,11 @@ def _bound_by_tool(tool, stated, doubtful):
     )
 
 
-def _make_frame(ranges, stated):
+def _make_frame(ranges, direct_bounds):
     """Put the bounds of all categories into a DataFrame, with each one's parent and the events that bound it."""
     parents = _map_parents()
     events = {name: () for name in parents}
-    for bound in stated:
+    for bound in direct_bounds:
         if len(bound.categories) == 1:
             (name,) = bound.categories
             events[name] = tuple(dict.fromkeys([*events[name], *bound.events]))
@@ -288,7 +298,7 @@ def _drop_small_gap(gap, error):
     return 0.0 if abs(gap) <= max(_LIKE, error) else gap
 
 
-def _tighten_by_restarts(ranges, stated, totals, costs, gap):
+def _tighten_by_restarts(ranges, direct_bounds, totals, costs, gap):
     """Tighten the bounds by the restarts of mispredictions, unless these contradict what was counted.
 
     The penalties of restarts are nominal.
@@ -296,7 +306,7 @@ def _tighten_by_restarts(ranges, stated, totals, costs, gap):
     restarts = _bound_restarts(totals, costs)
     if not restarts:
         return ranges
-    tighter = _tighten([*stated, *restarts], gap)
+    tighter = _tighten([*direct_bounds, *restarts], gap)
     return tighter if tighter.contradiction <= ranges.contradiction else ranges
 
 
@@ -311,7 +321,12 @@ def _bound_restarts(totals, costs):
 
 
 def _measure_core_cycles(rates):
-    """Return the core's cycles (0.5–1) per cycle of one of its two threads, which share its slots while both run."""
+    """Return the core's cycles (0.5–1) per cycle of one of its two threads.
+
+    While both threads run, each counts every core cycle, so that a core cycle is two thread cycles. While one runs
+    alone, they are the same. Intel's ONE_THREAD_ACTIVE per REF_XCLK is the share of the time in which one runs alone
+    (Yasin's formula of the core clocks). Without these events the core is assumed to run one thread.
+    """
     rate_by_event = {spelling(event.rpartition(".")[2]): rate for event, rate in rates.items()}
     active_alone = rate_by_event.get("onethreadactive", np.nan) / (rate_by_event.get("refxclk") or np.nan)
     return 0.5 + 0.5 * min(active_alone, 1.0) if active_alone >= 0 else 1.0
@@ -414,9 +429,10 @@ def _find_largest_gap(accounts, steps, rates):
 def _replace_slots_by_sum(steps):
     """Replace the slots in rates (a row per step) by the sum of Linux's four top-down events.
 
-    Intel and perf divide the four events by this sum. It replaces the slots only if it is near them: as near as
-    errors of the counts, or the tolerance of any sum, explain. The processor itself rounds the four to 1/255 of the
-    slots whenever they are read.
+    The processor rounds each of the four to 1/255 of the slots whenever they are read, so that their shares of the
+    counted slots do not add up to 1. Shares of their own sum do; Intel and perf divide by it, too. A larger
+    difference than rounding and errors explain shows that the counts are wrong. Then the counted slots stay, and the
+    gap of level 1 shows the difference.
     """
     for table in linux_tables(steps):
         sums = account(steps, table).level().sum(axis=1)
@@ -462,18 +478,25 @@ def _bound_retired(totals, costs):
 
 
 def _bound_by_costs(totals, costs, ghz):
-    """Yield the bound that each event of a known kind sets by its least and most cost in cycles."""
+    """Yield the bounds that each event of a known kind sets by its least and most cost in cycles.
+
+    The part ``kinds`` of data/topdown/costs/common.yaml has a dict for each kind of event, such as
+    ``{mispredicted branches: [0, flush], branch resteers: [0, misprediction]}``. A key is a category, or several
+    joined by " + " if only their sum is bounded. A value is the least and the most cost of one event, as
+    :meth:`cmlib.topdown.costs.Costs.cycles` reads them.
+    """
     kinds = common()["kinds"]
     for event, rate, error in totals[["rate", "error"]].itertuples():
         kind = costs.kind(event)
         for categories, (least, most) in kinds[kind].items() if kind else ():
-            low, high = costs.cycles(least, ghz)[0], costs.cycles(most, ghz)[1]
-            yield Bound(
-                tuple(categories.split(" + ")),
-                min(rate * low * max(0.0, 1 - error), 1.0),
-                min(rate * high * (1 + error), 1.0) if rate else (0.0 if np.isfinite(high) else 1.0),
-                (event,),
-            )
+            lowest_cost = costs.cycles(least, ghz)[0]
+            highest_cost = costs.cycles(most, ghz)[1]
+            low = min(rate * lowest_cost * max(0.0, 1 - error), 1.0)
+            if np.isfinite(highest_cost):
+                high = min(rate * highest_cost * (1 + error), 1.0)
+            else:
+                high = 1.0
+            yield Bound(tuple(categories.split(" + ")), low, high, (event,))
 
 
 def _map_parents():
@@ -482,15 +505,15 @@ def _map_parents():
     return {part: "" if name == "all" else name for name, inside in parts.items() for part in inside}
 
 
-def _tighten(stated, gap):
+def _tighten(direct_bounds, gap):
     """Propagate bounds through the sums of categories, until none moves: :class:`_Ranges`.
 
-    `stated` is a list of :class:`Bound`; level 1 may differ from all slots by `gap`. Categories that
+    `direct_bounds` is a list of :class:`Bound`; level 1 may differ from all slots by `gap`. Categories that
     data/topdown/costs/common.yaml lists as rare are bounded by it where nothing else does, from above only. SciPy's
     linear programs give the same where there is a solution, in 80 times the time (105 against 1.3 ms).
     """
-    rare = _bound_rare(stated)
-    inequalities = _list_inequalities([*stated, *rare], gap)
+    rare = _bound_rare(direct_bounds)
+    inequalities = _list_inequalities([*direct_bounds, *rare], gap)
     low = dict.fromkeys(_map_parents(), 0.0) | {"all": 1.0}
     high = dict.fromkeys(low, 1.0)
     contradiction = 0.0
@@ -503,17 +526,17 @@ def _tighten(stated, gap):
                 contradiction = max(contradiction, excess)
         if moved < 1e-6:
             break
-    _restore_lower_bounds(low, stated, rare)
+    _restore_lower_bounds(low, direct_bounds, rare)
     return _Ranges(low, high, contradiction if contradiction > _AGREES else 0.0)
 
 
-def _bound_rare(stated):
+def _bound_rare(direct_bounds):
     """Bound from above the categories that are rare and that no event bounds."""
-    named = {name for bound in stated for name in bound.categories}
+    named = {name for bound in direct_bounds for name in bound.categories}
     return [Bound((name,), 0.0, most, ()) for name, most in common()["rare"].items() if name not in named]
 
 
-def _list_inequalities(stated, gap):
+def _list_inequalities(direct_bounds, gap):
     """List all inequalities ``least <= sum of factor * category <= most``: (factors by category, least, most)."""
     parts = common()["parts"]
     more = common()["more"]
@@ -524,7 +547,7 @@ def _list_inequalities(stated, gap):
             least, most = -gap, gap
         factors = {whole: 1.0} | dict.fromkeys(inside, -1.0)
         inequalities.append((factors, least, most))
-    inequalities += [(dict.fromkeys(bound.categories, 1.0), bound.low, bound.high) for bound in stated]
+    inequalities += [(dict.fromkeys(bound.categories, 1.0), bound.low, bound.high) for bound in direct_bounds]
     return inequalities
 
 
@@ -545,16 +568,20 @@ def _narrow(name, inequality, low, high):
     return step, 0.0
 
 
-def _restore_lower_bounds(low, stated, rare):
-    """Set the lower bounds of the siblings of rare categories to those that were stated.
+def _restore_lower_bounds(low, direct_bounds, rare):
+    """Set the lower bounds of rare categories and their siblings back to those that the counts set directly.
 
-    A rare category is bounded by convention, which is no evidence that its siblings take more.
+    The upper bound of a rare category is an assumption. In the sum with its siblings it raises their lower bounds: if
+    pipeline restarts take 2 % at most, mispredicted branches take the rest of bad speculation. These lower bounds
+    would rest on the assumption alone, so they are dropped.
     """
     rare_names = {bound.categories[0] for bound in rare}
     for parts in common()["parts"].values():
         if rare_names & set(parts):
             for part in parts:
-                low[part] = max((bound.low for bound in stated if bound.categories == (part,)), default=0.0)
+                low[part] = max(
+                    (bound.low for bound in direct_bounds if bound.categories == (part,)), default=0.0
+                )
 
 
 def _compute_range(factors, name, low, high, least, most):
