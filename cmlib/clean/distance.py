@@ -104,18 +104,18 @@ def folded_error(dist_ref: float, dist_mea: float) -> float:
     return abs(1 - dist_ref / dist_mea) * 100
 
 
-def _check_series(values, which):
+def _check_series(values, position):
     """Return values as a contiguous array of float64; raise a ValueError if they are not a series of finite numbers.
 
-    `which` names the series in the message.
+    `position`, "first" or "second", names the series in the message.
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
     if values.ndim != 1 or not len(values):
-        raise InputError(f"the {which} series has shape {values.shape}; dtw needs a row of samples")
+        raise InputError(f"the {position} series has shape {values.shape}; dtw needs a row of samples")
     if not np.isfinite(values).all():
         bad = np.flatnonzero(~np.isfinite(values))
         raise InputError(
-            f"the {which} series has {len(bad)} samples of {len(values)} that are no numbers, the first at "
+            f"the {position} series has {len(bad)} samples of {len(values)} that are no numbers, the first at "
             f"{bad[0]}: leave them out or clean the series first"
         )
     return values

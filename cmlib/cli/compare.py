@@ -113,8 +113,8 @@ def compare(
     OLD and NEW are commands, each in quotes, or files that --keep wrote. Prints whether NEW is slower, and what
     explains it; the exit code is 1 if it is, 0 if it is not, and 2 if they can't be compared.
     """
-    asked = {_HISTORY: history is not None, _RECORDINGS: recordings, SIMULATED: simulated is not None}
-    source = choose_source(context, asked)
+    given_sources = {_HISTORY: history is not None, _RECORDINGS: recordings, SIMULATED: simulated is not None}
+    source = choose_source(context, given_sources)
     settings = {name: value for name, value in settings.items() if value is not None}
     load = settings.pop("load")
     if "smallest" in settings:

@@ -129,8 +129,8 @@ def record(context, name, command, samples, simulated, **settings):
             running[key] = value
     if len(running) > 1:
         raise click.UsageError("--pid, --cgroup and --system: give one of them.")
-    asked = {_RUNNING: running, SIMULATED: simulated is not None, _SAMPLED: samples}
-    source = choose_source(context, asked)
+    given_sources = {_RUNNING: running, SIMULATED: simulated is not None, _SAMPLED: samples}
+    source = choose_source(context, given_sources)
     if source == _RUNNING:
         _attach(name, command, running, **settings)
     elif source == SIMULATED:

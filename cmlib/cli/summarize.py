@@ -68,14 +68,16 @@ def summarize(recording, about, processor, interval_ms, counts, levels, format, 
 
 
 @contextlib.contextmanager
-def _progress(what):
-    """Show `what` and the time so far on stderr during a ``with`` block, once two seconds have passed."""
+def _progress(description):
+    """Show a description and the time so far on stderr during a ``with`` block, once two seconds have passed."""
     done = threading.Event()
 
     def show():
         """Show the time so far once two seconds have passed, until the block has ended."""
         if not done.wait(_PATIENCE_S):
-            with progress_bar(desc=one_line(what), bar_format="{desc}: {elapsed}", leave=False) as clock:
+            with progress_bar(
+                desc=one_line(description), bar_format="{desc}: {elapsed}", leave=False
+            ) as clock:
                 while not done.wait(1):
                     clock.refresh()
 

@@ -246,6 +246,6 @@ def draw_contributions(
     list of DataFrame
         For each model, what each event adds to the mean of y in each row of X: shape (n_rows, n_events).
     """
-    again = ClusterRegression(model.clusters, penalty=model.penalty_)
+    resampled_model = ClusterRegression(model.clusters, penalty=model.penalty_)
     drawn = [resample_blocks(len(X), seed) for seed in seeds]
-    return [again.fit(X.iloc[rows], y.iloc[rows]).event_contributions(X) for rows in drawn]
+    return [resampled_model.fit(X.iloc[rows], y.iloc[rows]).event_contributions(X) for rows in drawn]

@@ -24,7 +24,7 @@ def command_to_decide(verdict, metrics, are_listed, modifier, interval_ms, core)
     group = next(iter(metrics.values())) if len(metrics) == 1 else "GROUP"
     tail = ["-e", "instructions,cycles", "-o", "FILE", "--", "COMMAND"]
     words = ["-I", f"{interval_ms:.0f}", "-x,", "-M", group, *tail]
-    groups = ", ".join(f"{name} on {where}" for where, name in metrics.items())
+    groups = ", ".join(f"{name} on {processor}" for processor, name in metrics.items())
     return command_line("perf", "stat", *words) + f"  # GROUP: {groups}" * (len(metrics) > 1)
 
 
@@ -49,7 +49,7 @@ def command_to_separate(verdict, metrics, recording):
     if metrics:
         (_, group), *other_groups = metrics.items()
         line = command_line("perf", "stat", "-M", group, "--", *words)
-        remark = "; ".join(f"{where}: -M {name}" for where, name in other_groups)
+        remark = "; ".join(f"{processor}: -M {name}" for processor, name in other_groups)
         return f"{line}   ({remark})" if line and remark else line
     if not verdict.deciding_events:
         return ""

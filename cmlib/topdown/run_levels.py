@@ -376,9 +376,9 @@ def miss_ratios(counts, names_in_file):
         )
         series[key] = values if is_consistent else values * np.nan
     ratios = {}
-    for (name, where), misses in series.items():
+    for (name, event_scope), misses in series.items():
         access, event = _MISSES_OF.get(name, ("", ""))
-        accesses = series.get((event, where), misses * np.nan)
+        accesses = series.get((event, event_scope), misses * np.nan)
         is_counted = (misses + accesses).notna()
         if accesses[is_counted].sum() > 0:
             ratios.setdefault(access, float(100 * misses[is_counted].sum() / accesses[is_counted].sum()))

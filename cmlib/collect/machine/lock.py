@@ -52,8 +52,8 @@ def counters_lock(purpose, *, wait=False, held=None):
 def lock_file():
     """Return the lock's file: in the folder CMLIB_LOCKS (environment), or in the first that all users may write to."""
     chosen = os.environ.get("CMLIB_LOCKS")
-    there = filter(os.path.isdir, _SHARED)
-    shared = (folder for folder in there if os.stat(folder).st_mode & stat.S_IWOTH)
+    folders = filter(os.path.isdir, _SHARED)
+    shared = (folder for folder in folders if os.stat(folder).st_mode & stat.S_IWOTH)
     return Path(chosen or next(shared, tempfile.gettempdir()), _NAME)
 
 

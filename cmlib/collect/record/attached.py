@@ -264,8 +264,10 @@ def _check_counts(done, plan, running):
             "or perf with CAP_PERFMON and CAP_SYS_PTRACE."
         )
     if frame.empty or frame["time_s"].max() < plan.interval_ms / 1000:
-        why = _describe_ends(running).get(done.ended, "it ended")
-        raise RecordError(f"{why} before the first interval of {plan.interval_ms} ms; nothing was recorded.")
+        reason = _describe_ends(running).get(done.ended, "it ended")
+        raise RecordError(
+            f"{reason} before the first interval of {plan.interval_ms} ms; nothing was recorded."
+        )
     session.validate_run(frame, replace(plan, mode="mlpx"))
     if not _ran(done):
         raise RecordError(

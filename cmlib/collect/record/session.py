@@ -241,7 +241,7 @@ def planned_metadata(plan, pass_number, encodings, about):
 
     `pass_number` is the run's (int), `encodings` a dict from event to what perf is given for it.
     """
-    again = second_readings(plan.events)
+    event_by_second_reading = second_readings(plan.events)
     return about | {
         "set": plan.set,
         "pass": pass_number,
@@ -252,7 +252,7 @@ def planned_metadata(plan, pass_number, encodings, about):
         "groups": [list(group) for group in plan.groups],
         "modifier": plan.modifier,
         "interval_ms": plan.interval_ms,
-        "encodings": {event: encodings[again.get(event, event)] for event in plan.events},
+        "encodings": {event: encodings[event_by_second_reading.get(event, event)] for event in plan.events},
     }
 
 

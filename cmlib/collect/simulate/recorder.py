@@ -173,7 +173,7 @@ def record_simulated(
 def _choose_options(caches, levels, function, set_runs):
     """Choose Valgrind's options for each simulation of a run: one list, or with three levels of caches two.
 
-    Runs that are added to a set (`of_set`: metadata of its runs) are simulated as its first run was.
+    Runs that are added to a set are simulated as its first run was; `set_runs` has the metadata of its runs.
     """
     first = set_runs[0]["simulator"] if set_runs else None
     prefetch = first is None or valgrind.PREFETCHING in first["options"]
@@ -201,7 +201,7 @@ def _describe_simulation(name, command, version, note):
     }
 
 
-def _simulate_run(place, command, every, options, blocks):
+def _simulate_run(place, command, every_blocks, options, blocks):
     """Simulate a run once with each list of Valgrind's options; return a list of Simulations."""
     outcomes = []
     for number, simulation in enumerate(options, start=1):
@@ -212,7 +212,10 @@ def _simulate_run(place, command, every, options, blocks):
                 total=blocks, desc=title, unit=" basic blocks", unit_scale=True, mininterval=1
             ) as bar,
         ):
-            settings = {"progress": lambda done, bar=bar: bar.update(done - bar.n), "every_blocks": every}
+            settings = {
+                "progress": lambda done, bar=bar: bar.update(done - bar.n),
+                "every_blocks": every_blocks,
+            }
             outcomes.append(valgrind.simulate(command, folder, options=simulation, **settings))
             blocks = bar.n or blocks  # the next one executes as many
     return outcomes
@@ -238,7 +241,7 @@ def _select_comparable(outcomes):
     return outcomes, f"The {differ}, loads, stores and branches."
 
 
-def _complete_metadata(meta, every, outcomes, raw):
+def _complete_metadata(meta, every_blocks, outcomes, raw):
     """Complete the planned metadata of a simulated run with its outcome."""
     text = raw.decode(errors="replace")
     counts, _ = read_series(text)
@@ -246,7 +249,7 @@ def _complete_metadata(meta, every, outcomes, raw):
     second_level = read_second_level(text)
     if second_level is not None:
         caches |= {"L2": second_level.caches["LL"]}
-    simulator = {"every_blocks": every, "caches": caches, "in_order": outcomes[0].in_order}
+    simulator = {"every_blocks": every_blocks, "caches": caches, "in_order": outcomes[0].in_order}
     return meta | {
         "duration_s": float(counts.index[-1]),
         "simulation_s": round(sum(outcome.seconds for outcome in outcomes), 3),
@@ -273,5 +276,7 @@ def _report_repeats(target, set_name, notify):
     totals = [read_parts(read_raw(target, run).decode(errors="replace")).totals["Ir"].sum() for run in runs]
     relative_difference = (max(totals) - min(totals)) / min(totals)
     if len(runs) > 1:
-        why = f" {_WHY}" if relative_difference > LARGEST_DIFFERENCE else ""
-        notify(f"The {len(runs)} runs differ by {100 * relative_difference:.2g} % in instructions.{why}")
+        explanation = f" {_WHY}" if relative_difference > LARGEST_DIFFERENCE else ""
+        notify(
+            f"The {len(runs)} runs differ by {100 * relative_difference:.2g} % in instructions.{explanation}"
+        )

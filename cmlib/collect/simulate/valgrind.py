@@ -106,8 +106,10 @@ def _choose_caches(caches, root):
 
     A cache has the shape that the user wrote, or else that of this machine's cache if it can be simulated.
     """
-    here = {name: shape for name, shape in machine_caches(root).items() if _can_be_simulated(*shape)}
-    return here | {name: _parse(name, text) for name, text in caches.items() if text}
+    machine_shapes = {
+        name: shape for name, shape in machine_caches(root).items() if _can_be_simulated(*shape)
+    }
+    return machine_shapes | {name: _parse(name, text) for name, text in caches.items() if text}
 
 
 def _write_options(chosen, last, prefetch):
