@@ -340,7 +340,7 @@ def test_recordings_that_cannot_be_compared_are_refused(tmp_path):
 
 @pytest.fixture
 def counting(tmp_path):
-    """A command that notes each of its executions in a file, and the file."""
+    """A command that writes a line to a file each time it runs, and that file."""
     notes = tmp_path / "executions"
     return f"sh -c 'echo once >> {notes}'", notes
 

@@ -1,4 +1,4 @@
-"""`cmlib.read`, `record` and `compare_programs` do what the commands do, and notebooks show their results."""
+"""`cmlib.read`, `record` and `compare_programs` do what the commands do, and notebooks display their results."""
 
 import json
 import sys

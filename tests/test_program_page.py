@@ -95,7 +95,7 @@ def test_the_name_of_an_only_program_is_the_title_of_its_page(summary, folder):
 
 
 def test_advice_to_record_is_given_once(tmp_path):
-    """The command to copy gives it; the table of things to try does not repeat it."""
+    """The command to copy contains it, but the table of things to try does not repeat it."""
     file = tmp_path / "app.txt"
     file.write_text(TABLE.replace("42,000,000", "42,000"))
     html = cmlib.summarize(file)._repr_html_()

@@ -1,4 +1,4 @@
-"""The provenance of counts, as the code that reads them notes it."""
+"""Test the provenance that readers record for their counts."""
 
 import json
 

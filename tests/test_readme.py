@@ -1,4 +1,4 @@
-"""What README says one can type for one's own program is typed here as it stands there.
+"""Run the commands for a user's own program exactly as README shows them.
 
 `run live` is in browser/test_own_program.py; `diagnose` on a machine with counters in test_fingerprint.py.
 """
@@ -58,7 +58,7 @@ def typed(line, **names):
 
 
 def test_readme_is_short():
-    """Its list of studies is not counted, so that a study can be added."""
+    """The list of studies does not count, so that studies can be added."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     before, _, after = text.partition("Studies ask further questions")
     assert len(before.split()) + len(after.partition("\n## ")[2].split()) <= 700

@@ -83,12 +83,10 @@ def main(results):
         if not executed.is_file():
             left += 1
         elif absent := _read_absent_sets(executed):
-            print(
-                f"{notebook.stem} ran without {', '.join(absent)}, so that its stored outputs stay as they are"
-            )
+            print(f"{notebook.stem} ran without {', '.join(absent)}; its stored outputs are unchanged")
         else:
             store(notebook, executed)
-    print(f"{left} notebooks are not in {results}, so that their stored outputs stay as they are")
+    print(f"{left} notebooks are not in {results}; their stored outputs are unchanged")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Make the README's picture anew: `make pictures`.
+"""Make the picture of README again: `make pictures`.
 
-Takes the overview of `cmlib run paper`, which must have been made.
+It shows the overview of `cmlib run paper`, which must have run before.
 """
 
 import sys
