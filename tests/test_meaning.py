@@ -192,7 +192,7 @@ def test_kinds_of_core_are_apart_and_what_names_none_is_left_out():
         kind=st.sampled_from(["", "cpu_atom"]),
         place=st.sampled_from(["", "CPU3"]),
         start_s=st.none() | st.floats(0, 9),
-        end_s=st.none() | st.floats(10, 19),
+        end_s=st.none() | st.just(0.0) | st.floats(10, 19),
     )
 )
 def test_a_selection_survives_its_metadata(selection):
@@ -203,6 +203,10 @@ def test_intervals_within_marks_are_whole():
     rows = program(event=["cycles"] * 4, value=[1.0, 2.0, 3.0, 4.0], time_s=[1.0, 2.0, 3.0, 4.0])
     chosen = select(Readings((rows,)), Selection(start_s=1.0, end_s=3.5))
     assert chosen.counts["value"].tolist() == [2.0, 3.0]
+    from_start = select(Readings((rows,)), Selection(end_s=3.5))
+    assert from_start.counts["value"].tolist() == [1.0, 2.0, 3.0]
+    to_end = select(Readings((rows,)), Selection(start_s=1.0))
+    assert to_end.counts["value"].tolist() == [2.0, 3.0, 4.0]
     with pytest.raises(FormatError, match="CPU7"):
         select(Readings((rows,)), Selection(place="CPU7"))
 

@@ -32,7 +32,7 @@ class Selection:
     place : str
         CPU, core, socket, node or thread; "" for the sum over all.
     start_s, end_s : float or None
-        Begin of the first interval and end of the last one, since the start of the recording [s]; None for all.
+        Start of the first interval and end of the last one, since the start of the recording [s]. None sets no limit.
     """
 
     program: int = 0
@@ -44,9 +44,8 @@ class Selection:
 
     def as_metadata(self) -> dict:
         """Return the entries that differ from the default, for the metadata of a run."""
-        entries = {name: value for name, value in asdict(self).items() if value not in ("", (), None, 0)}
-        if self.start_s is not None:
-            entries["start_s"] = self.start_s
+        defaults = asdict(Selection())
+        entries = {name: value for name, value in asdict(self).items() if value != defaults[name]}
         if "runs" in entries:
             entries["runs"] = list(self.runs)
         return entries
@@ -96,10 +95,11 @@ def select(readings: Readings, selection: Selection) -> Program:
     if selection.kind:
         counts = _select_kind(counts, selection.kind)
         metrics = _select_metrics_of_kind(metrics, selection.kind)
-    if selection.start_s is not None:
+    if selection.start_s is not None or selection.end_s is not None:
+        start_s = 0.0 if selection.start_s is None else selection.start_s
         end_s = np.inf if selection.end_s is None else selection.end_s
-        counts = _select_times(counts, selection.start_s, end_s)
-        metrics = _select_times(metrics, selection.start_s, end_s)
+        counts = _select_times(counts, start_s, end_s)
+        metrics = _select_times(metrics, start_s, end_s)
     return replace(program, counts=counts, metrics=metrics)
 
 
