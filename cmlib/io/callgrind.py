@@ -412,11 +412,8 @@ class _ProcessReader:
                 self._read_line(line)
         except CallgrindError:
             raise
-        except (
-            ValueError,
-            TypeError,
-            IndexError,
-        ) as error:  # a cost before any function, too many, or no number
+        # A line has a cost before any function, too many costs, or a cost that is not a number.
+        except (ValueError, TypeError, IndexError) as error:
             raise CallgrindError(
                 f"Callgrind's output has a line of costs that can't be read: {line[:60]!r}."
             ) from error

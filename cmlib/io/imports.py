@@ -22,9 +22,8 @@ from cmlib.io.meaning.tool_metrics import SHARE_EVENTS
 from cmlib.io.sources import NO_SHARES, FileRecording, read_recordings
 from cmlib.processors import machine_with
 
-_ONE_COUNTER_ONE_EVENT = (
-    "ocoe"  # mode of runs in which each event was counted all the time; also their usual set
-)
+# Mode of runs in which each event was counted all the time; also the usual name of their set.
+_ONE_COUNTER_ONE_EVENT = "ocoe"
 _DAY_MS = 24 * 3600 * 1000
 
 

@@ -189,9 +189,16 @@ def make_recording(
         index = pd.RangeIndex(1, len(counts) + 1, name="run")
     counts, running = counts.set_axis(index), running.set_axis(index)
     lengths = pd.Series(lengths, index, name="interval_s")
-    again = list(second_readings(counts.columns))
-    first = [event for event in counts if event not in again]
-    return Recording(meta, counts[first], running[first], lengths, counts[again], running[again])
+    second_events = list(second_readings(counts.columns))
+    first_events = [event for event in counts if event not in second_events]
+    return Recording(
+        meta,
+        counts[first_events],
+        running[first_events],
+        lengths,
+        counts[second_events],
+        running[second_events],
+    )
 
 
 def by_instructions(frame):

@@ -225,15 +225,13 @@ def read_executions(
         If the text is damaged or too large.
     """
     headings = []
-    lines_by_header: dict[
-        str, dict[int, list[str]]
-    ] = {}  # header, number of the execution, lines of its samples
+    # Lines of samples by header, then by number of the execution.
+    lines_by_header: dict[str, dict[int, list[str]]] = {}
     for number, execution in enumerate(text.split("# run=")[1:]):
         heading, header, *lines = filter(None, execution.split("\n"))
         headings.append(heading)
-        sample_lines = [
-            line for line in lines if line != header
-        ]  # each process of the execution writes the header
+        # Each process of the execution writes the header.
+        sample_lines = [line for line in lines if line != header]
         lines_by_header.setdefault(header, {})[number] = sample_lines
     if not headings:
         raise InputError("the text has no line that begins with `# run=`")

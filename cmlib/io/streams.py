@@ -16,9 +16,8 @@ from cmlib.io.archive import decompress, read_file
 from cmlib.io.public import PublicError, cache_dir
 
 _SETTINGS = places.yaml_beside(__file__)
-_PATH_PATTERNS = _SETTINGS[
-    "paths"
-]  # by set: pattern of the paths of its files, with the groups `case` and `run`
+# By set: pattern of the paths of its files, with the groups `case` and `run`.
+_PATH_PATTERNS = _SETTINGS["paths"]
 _PERF_NAMES = _SETTINGS["names"]  # perf's name of an event by its name in a file
 # A count in the output of perfmon2's task_smpl, as parse_stream shows it.
 _TASK_SMPL_COUNT = re.compile(r"^\t(?P<count>\d+) (?P<event>\S+) \(", re.MULTILINE)

@@ -58,8 +58,9 @@ def errors_as(kind: type[Exception], folder: str | Path, *, hint: str = "") -> I
     except ArchiveError as error:
         raise kind(str(error)) from error
     except OSError as error:
-        where, reason = error.filename or folder, error.strerror or error
-        raise kind(f"could not write to {where}: {reason}. {hint}".strip()) from error
+        path = error.filename or folder
+        reason = error.strerror or error
+        raise kind(f"could not write to {path}: {reason}. {hint}".strip()) from error
 
 
 @contextlib.contextmanager

@@ -361,12 +361,12 @@ def _problem(meta, file):
     """Describe what is wrong with a run's metadata, as text; None if nothing is."""
     if problem := first_problem(meta, "run"):
         return problem
-    for key in ("pass", "part"):  # 1.0 is a whole number to JSON schemas, and none to a database
+    for key in ("pass", "part"):  # a JSON schema accepts 1.0, a database does not
         if isinstance(meta[key], float):
             return f"{key} is {meta[key]} instead of a whole number"
-    for key, name, what in (("program", file.parent.name, "folder"), ("run", file.stem, "file")):
+    for key, name, noun in (("program", file.parent.name, "folder"), ("run", file.stem, "file")):
         if meta[key] != name:
-            return f"{key} is {shortened(meta[key])} instead of the {what}'s name, {name!r}"
+            return f"{key} is {shortened(meta[key])} instead of the {noun}'s name, {name!r}"
     if meta["run"] != (name := run_name(meta["set"], meta["pass"], meta["part"])):
         return f"run is {meta['run']!r} instead of {name!r}"
     if source_of(meta) == VALGRIND and not meta.get("simulator"):

@@ -267,9 +267,9 @@ def _make_metrics(counts: Table, on_own_lines: list[dict[str, object]]) -> Table
     is_metric = has_text[names.codes] & ~np.isnan(counts["metric"])
     columns = {name: name for name in ("line", "time_s", "place", "event", "running", "cgroup")}
     columns |= {"value": "metric", "name": "metric_name"}
-    beside = {name: counts[column][is_metric] for name, column in columns.items()}
+    metrics_beside_counts = {name: counts[column][is_metric] for name, column in columns.items()}
     if not on_own_lines:
-        return beside
+        return metrics_beside_counts
     own = pd.DataFrame(on_own_lines)
     above = np.searchsorted(counts["line"], own["line"].to_numpy()) - 1
     rows = pd.DataFrame({name: counts[name] for name in ("event", "cgroup", "running")})
@@ -281,11 +281,14 @@ def _make_metrics(counts: Table, on_own_lines: list[dict[str, object]]) -> Table
     joined = own
     if is_metric.any():
         joined = pd.concat(
-            [pd.DataFrame(beside).astype(dict.fromkeys(texts, object)), own], ignore_index=True
+            [pd.DataFrame(metrics_beside_counts).astype(dict.fromkeys(texts, object)), own], ignore_index=True
         )
     joined = joined.sort_values("line", kind="stable", ignore_index=True)
     joined = joined.astype(dict.fromkeys(texts, "category"))
-    return {name: joined[name].array if name in texts else joined[name].to_numpy() for name in beside}
+    return {
+        name: joined[name].array if name in texts else joined[name].to_numpy()
+        for name in metrics_beside_counts
+    }
 
 
 def _split_runs(

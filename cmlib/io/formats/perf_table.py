@@ -482,15 +482,15 @@ def _peel_shares(rest: str) -> tuple[str, str]:
     return rest, share
 
 
-def _split_words(behind: str) -> tuple[str, str, str] | None:
-    """Return unit, event and cgroup of what stands behind a count; None if it is something else.
+def _split_words(text: str) -> tuple[str, str, str] | None:
+    """Split the text after a count into unit, event and cgroup; return None if it has another form.
 
     A unit follows after one blank; an event, after several.
     """
-    words = behind.split()
+    words = text.split()
     if len(words) > 1 and re.fullmatch(r"\[[a-z_0-9]{1,40}\]", words[-1]):  # task-clock [software]
         words[-2:] = [f"{words[-2]} {words[-1]}"]
-    is_unit_next = behind.startswith(" ") and not behind.startswith("  ")
+    is_unit_next = text.startswith(" ") and not text.startswith("  ")
     unit, cgroup = "", ""
     if len(words) == 2 and re.fullmatch(r"\([A-Za-z%/]{1,10}\)", words[1]):  # task-clock (msec)
         unit = words.pop()[1:-1]

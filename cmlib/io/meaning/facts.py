@@ -50,7 +50,7 @@ def describe_recording(
     others = [name for name in counts if name not in pinned]
     has_all_cycles = any(base == event and spelling(event) == "cycles" for event, base in bases.items())
     modifier = next((modifier.replace("D", "") for modifier in modifiers.values()), None)
-    again = second_readings(counts)
+    event_by_reading = second_readings(counts)
     times = counts.index.to_numpy()
     whole_lengths = lengths_by_ends(times)[: max(len(times) - 1, 1)]
     return {
@@ -59,7 +59,7 @@ def describe_recording(
         "groups": find_groups(running[others]),
         "modifier": None if has_all_cycles else modifier,
         "interval_ms": max(1, round(1000 * whole_lengths.min())),
-        "encodings": {name: written.get(again.get(name, name), name) for name in others},
+        "encodings": {name: written.get(event_by_reading.get(name, name), name) for name in others},
         "duration_s": float(times[-1]),
         "running_shares": not rows["running"].isna().any(),
     }

@@ -191,8 +191,8 @@ class SampleReader:
         if kind == _ATTR:
             self._describe(body)
         elif kind == _EVENT_UPDATE:
-            what, counter = struct.unpack_from("<QQ", body)
-            if what == _NAME:
+            update_kind, counter = struct.unpack_from("<QQ", body)
+            if update_kind == _NAME:
                 self._name(counter, body[16:].partition(b"\0")[0])
         elif kind in self._lost:
             self._lost[kind] += struct.unpack_from("<QQ" if kind == _LOST else "<Q", body)[-1]
@@ -266,7 +266,7 @@ def column_of(name: bytes, events: Sequence[str]) -> int | None:
     """Find an event by perf's name, with or without modifiers; return its index in `events`, or None."""
     printed = name.decode(errors="replace")
     bare = _MODIFIERS.sub("", printed)
-    return next((events.index(each) for each in (printed, bare) if each in events), None)
+    return next((events.index(spelled) for spelled in (printed, bare) if spelled in events), None)
 
 
 @njit(cache=True)

@@ -123,12 +123,12 @@ def _add(connection, number, source):
         counts, running, cpus = read_run(source.file, meta)
         events = list(counts)
         frame = pd.concat([counts, running], axis=1)
-        names = [f"{what}_{k:03d}" for what in ("count", "running") for k in range(len(events))]
+        names = [f"{quantity}_{k:03d}" for quantity in ("count", "running") for k in range(len(events))]
         frame = frame.set_axis(names, axis=1).reset_index()
         frame.insert(1, "interval_s", lengths_by_ends(counts.index))
     else:
         events, cpus = list(meta["events"]), None
-        names = [f"{what}_{k:03d}" for k in range(1, len(events)) for what in ("slope", "intercept")]
+        names = [f"{quantity}_{k:03d}" for k in range(1, len(events)) for quantity in ("slope", "intercept")]
         frame = read_table(source.file, meta).set_axis(["x_start", "x_end", *names], axis=1)
     # The table's name holds the run's, in characters that SQL needs no quotes for, short enough for PostgreSQL.
     readable = re.sub(r"[^a-z0-9]+", "_", id_of(meta).lower())[:_LONGEST_NAME]

@@ -185,7 +185,9 @@ def read_table(file: Path, meta: Mapping) -> pd.DataFrame:
     StoreError
         If the file was changed or can't be read.
     """
-    fitted = [f"{what}:{event}" for event in list(meta["events"])[1:] for what in ("slope", "intercept")]
+    fitted = [
+        f"{parameter}:{event}" for event in list(meta["events"])[1:] for parameter in ("slope", "intercept")
+    ]
     table = file.with_suffix(CONTENT_OF_LINES)
     hint = f"Put the original back, or move it and {file.name} away."
     with reading_errors_as(StoreError, f"{table} can't be stored", hint=hint):

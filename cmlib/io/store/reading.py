@@ -229,7 +229,7 @@ def _fetch(url, run_id):
 
 def _from_lines(meta, lines, events):
     """Make a Recording of a run's table of lines (piecewise-linear segments), with as many intervals as lines."""
-    fitted = [f"{what}:{event}" for event in events[1:] for what in ("slope", "intercept")]
+    fitted = [f"{parameter}:{event}" for event in events[1:] for parameter in ("slope", "intercept")]
     lines = lines.set_axis(["x_start", "x_end", *fitted], axis=1)
     n, duration = len(lines), meta["duration_s"]
     index = pd.Index(duration * np.arange(1, n + 1) / n, name="time_s")
