@@ -1,4 +1,4 @@
-"""Public sets that were wanted and are not here: what a notebook shows depends on them.
+"""Record which public sets a notebook needed and did not find, because its results depend on them.
 
 :func:`note_absent` is called by the code that looks for a file; :func:`absent_sets` gives their names for the manifest.
 """
@@ -20,5 +20,5 @@ def note_absent(name: str) -> None:
 
 
 def absent_sets() -> list[str]:
-    """List the public sets of which this process wanted a file that is not here, sorted."""
+    """List the public sets with a file that this process needed and did not find, sorted."""
     return sorted(_absent)

@@ -142,7 +142,7 @@ def _row(name):
     """Return the row (Series) of a file in data/public/files.csv; PublicError if no set has it."""
     listed = files().query("file == @name")
     if listed.empty:
-        raise PublicError(f"{name} is no public recording that is known here.")
+        raise PublicError(f"no public set has a file {name}.")
     return listed.iloc[0]
 
 
@@ -228,7 +228,7 @@ def _fetch(row):
 
 
 def _reason(error):
-    """Find the innermost reason of an error of `requests`: what wraps it repeats the address."""
+    """Find the innermost reason of an error of `requests`; the outer errors repeat the address."""
     while getattr(error, "reason", None) or (error.args and isinstance(error.args[0], Exception)):
         error = getattr(error, "reason", None) or error.args[0]
     return str(error).partition(": ")[2] or str(error)
@@ -258,14 +258,14 @@ def programs(name: str) -> list[str]:
 
 
 def import_programs(name: str, wanted: Sequence[str], *, folder: str | Path | None = None) -> list[str]:
-    """Import programs of a set among the recordings; those that are there already are left as they are.
+    """Import programs of a set into the recordings; skip programs that were imported before.
 
     Parameters
     ----------
     name : str
         Name of the set.
     wanted : sequence of str
-        Names as of :func:`programs`, or ``all``.
+        Names from :func:`programs`, or ``all``.
     folder : path, optional
         Folder of all recordings. Default: `data/recordings`.
 
@@ -318,7 +318,7 @@ def _import(row, recordings):
 
 
 def _checked_path(name):
-    """Find a public file, which is the original; raise PublicError if it was not fetched."""
+    """Return the path of a public file after checking its content; raise PublicError if it was not fetched."""
     if original := _original(name):
         return original[0]
     raise PublicError(f"{name} is not there: {command_code('cmlib', 'fetch', name.split('/')[1])}.")

@@ -183,7 +183,7 @@ def read_file(file: str | Path, *, most: int = _AT_MOST) -> bytes:
 
 
 def parse_csv(content: bytes, *, most_columns: int, **options: Any) -> pd.DataFrame:
-    """Parse a CSV file of which the heading is checked first.
+    """Parse a CSV file after checking its heading.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def opened(file: str | Path, *, most: int = 2 << 30) -> Iterator[io.BufferedRead
     Raises
     ------
     ArchiveError
-        If it is not there, is larger, or is a folder, a FIFO, a device, or a file of the kernel that has no size.
+        If the file does not exist, is larger, or is a folder, a FIFO, a device, or a kernel file without a size.
     """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -271,7 +271,7 @@ def open_lock_file(file: str | Path) -> int:
     OSError
         If it can't be opened, or is a link.
     ArchiveError
-        If it is no regular file: to open a FIFO or a device may wait without end.
+        If it is not a regular file. Opening a FIFO or a device could block.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     descriptor = os.open(file, flags, 0o666)
@@ -282,7 +282,7 @@ def open_lock_file(file: str | Path) -> int:
 
 
 def _is_on_disk(descriptor):
-    """Return whether an open file (its descriptor) is a regular one with as many bytes as its size says.
+    """Return whether an open file (its descriptor) is a regular file with as many bytes as its size.
 
     Files of /proc say 0, and may not end.
     """
@@ -293,7 +293,7 @@ def _is_on_disk(descriptor):
 
 
 def pack(content: bytes) -> bytes:
-    """Compress bytes with gzip; equal bytes give equal output, because no time is noted."""
+    """Compress bytes with gzip; equal bytes give equal output, because no time is stored."""
     return gzip.compress(content, 6, mtime=0)
 
 
@@ -382,7 +382,7 @@ def digest(content: bytes | str | Path) -> str:
 
 
 def _zstandard(content):
-    """Return a binary file that reads what is compressed in another."""
+    """Return a binary file that decompresses another one."""
     import pyarrow as pa
 
     return pa.CompressedInputStream(content, "zstd")
@@ -400,7 +400,7 @@ _OPENERS: dict[bytes, Callable[[io.BytesIO], Any]] = {
 def atomic_output(target: str | Path) -> Iterator[Path]:
     """Give a path to write to, during a ``with`` block, which replaces `target` if the block ends without an error.
 
-    After an error, nothing is left of what was written.
+    After an error, everything that was written is removed.
 
     Parameters
     ----------
@@ -424,7 +424,7 @@ def atomic_output(target: str | Path) -> Iterator[Path]:
 
 
 def write_whole(target: str | Path, content: str | bytes) -> None:
-    """Write a file so that it has all of the content or is as before.
+    """Write a file completely, or leave it unchanged after an error.
 
     Parameters
     ----------

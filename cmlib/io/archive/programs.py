@@ -25,7 +25,7 @@ class RecordError(CmlibError):
 
 
 def check_names(program: str, set_name: str) -> None:
-    """Check that the names of a program and a set can stand in file names and in a run's name.
+    """Check that the names of a program and a set are valid in the names of files and runs.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def check_names(program: str, set_name: str) -> None:
     Raises
     ------
     RecordError
-        If one of them can't.
+        If one of them is not valid.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{,99}", program):
         raise RecordError(
@@ -53,7 +53,7 @@ def existing_runs(folder: str | Path) -> dict[str, dict]:
     Parameters
     ----------
     folder : path
-        Of the program's recordings.
+        Folder of the program's recordings.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def readable_runs(folder: str | Path) -> dict[str, dict]:
     Parameters
     ----------
     folder : path
-        Of the program's recordings.
+        Folder of the program's recordings.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def read_raw(folder: str | Path, run: str) -> bytes:
     Parameters
     ----------
     folder : path
-        Of the program's recordings.
+        Folder of the program's recordings.
     run : str
         The run's name.
 
@@ -183,12 +183,14 @@ def next_place(
 
 
 def add_run(folder: str | Path, meta: dict, raw: bytes) -> Path:
-    """Write one run into a program's folder: first its content, then its metadata, which make the run exist.
+    """Write one run into a program's folder: first its content, then its metadata.
+
+    Whether a run exists depends on its metadata, so a run never exists without content.
 
     Parameters
     ----------
     folder : path
-        Of the program's recordings.
+        Folder of the program's recordings.
     meta : dict
         Metadata of the run.
     raw : bytes
@@ -214,7 +216,7 @@ def add_run(folder: str | Path, meta: dict, raw: bytes) -> Path:
 
 
 def share_content(first: Path, other: Path) -> None:
-    """Keep the equal content of two runs of a program once, as a hard link, if the file system has these.
+    """Store the equal content of two runs of a program once, if the file system supports hard links.
 
     Parameters
     ----------

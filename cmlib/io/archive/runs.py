@@ -34,7 +34,7 @@ def read_object(file: str | Path, what: str, hint: str, *kinds: str) -> dict:
     hint : str
         Sentence for messages: what to do.
     *kinds : str
-        Names of schemas in ``metadata.yaml``. The object must be valid by all of them.
+        Names of schemas in ``metadata.yaml``. The object must be valid under all of them.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def read_object(file: str | Path, what: str, hint: str, *kinds: str) -> dict:
 
 
 def as_text(meta: Mapping, file: str | Path) -> str:
-    """Write an object as the text of a JSON file, which :func:`read_object` reads.
+    """Convert an object to the text of a JSON file that :func:`read_object` can read.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def as_text(meta: Mapping, file: str | Path) -> str:
 
 
 def now() -> str:
-    """Return the present time in UTC, as metadata have it: ``2026-11-21T03:00:46``."""
+    """Return the current time in UTC in the format of the metadata, such as ``2026-11-21T03:00:46``."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
@@ -105,7 +105,7 @@ def _checker(kind):
 
 
 def unknown_machine() -> dict:
-    """Return the description of a machine of which nothing is known: each entry is None."""
+    """Return the description of an unknown machine, in which every entry is None."""
     return dict.fromkeys(_schemas()["run"]["properties"]["machine"]["properties"])
 
 
@@ -165,16 +165,16 @@ def recording_draft(
     """Give a path for a recording's content and a dict for its metadata, during a ``with`` block.
 
     Both are put in place at its end, with the version of the schema and the content's SHA-256 in the metadata. After an
-    error, nothing is left.
+    error, neither remains.
 
     Parameters
     ----------
     description : path
-        Of the metadata.
+        Metadata file.
     schema : int
         Version of the metadata.
     suffix : str, default ".csv.gz"
-        Of the content's file, whose name is otherwise that of the metadata.
+        Suffix of the content's file. Without the suffixes, both files have the same name.
 
     Yields
     ------
@@ -201,19 +201,19 @@ def recording_draft(
 def write_recording(
     description: str | Path, packed: bytes, meta: Mapping, *, schema: int, suffix: str = ".csv.gz"
 ) -> None:
-    """Write a recording: its content, then its metadata, with the content's SHA-256; replace one that was there.
+    """Write a recording: its content, then its metadata, with the content's SHA-256; replace an existing one.
 
     Parameters
     ----------
     description : path
-        Of the metadata.
+        Metadata file.
     packed : bytes
         Content.
     meta : mapping
     schema : int
         Version of the metadata.
     suffix : str, default ".csv.gz"
-        Of the content's file.
+        Suffix of the content's file.
 
     Raises
     ------
@@ -233,11 +233,11 @@ def read_content(description: str | Path, sha256: str, *, suffix: str = ".csv.gz
     Parameters
     ----------
     description : path
-        Of the metadata, beside which the content is.
+        Metadata file, beside the content.
     sha256 : str
         SHA-256 of the packed content, in hexadecimal digits.
     suffix : str, default ".csv.gz"
-        Of the content's file.
+        Suffix of the content's file.
 
     Returns
     -------
@@ -333,22 +333,22 @@ def check_run(meta: Mapping, file: str | Path) -> None:
 
 
 def events_of(meta: Mapping) -> list[str]:
-    """List the events that a run counted, by its metadata: the pinned ones, then those of its groups."""
+    """List the events that a run counted, from its metadata: the pinned ones, then those of its groups."""
     return [*meta["pinned"], *itertools.chain.from_iterable(meta["groups"])]
 
 
 def source_of(meta: Mapping) -> str:
-    """Return what counted a run, by its metadata: ``perf``, or ``valgrind`` if it is simulated."""
+    """Return the source of a run's counts from its metadata: ``perf``, or ``valgrind`` if it is simulated."""
     return meta.get("source", PERF)
 
 
 def knows_shares(meta: Mapping) -> bool:
-    """Return whether the running shares of a run are known, by its metadata."""
+    """Return whether the running shares of a run are known, from its metadata."""
     return meta.get("running_shares", True)
 
 
 def are_totals(meta: Mapping) -> bool:
-    """Return whether each interval of a recording is a whole run, by its metadata."""
+    """Return whether each interval of a recording is a whole run, from its metadata."""
     return meta.get("axis", TIME) == RUNS
 
 

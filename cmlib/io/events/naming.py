@@ -57,7 +57,7 @@ def encode(event: str, table: pd.DataFrame, modifier: str = "u") -> str:
     table : DataFrame
         Event table of the processor, from :func:`cmlib.io.events.table`.
     modifier : str, default "u"
-        ``u`` counts in user mode only; "" is none.
+        ``u`` counts in user mode only; "" is no modifier.
 
     Returns
     -------

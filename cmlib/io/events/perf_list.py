@@ -18,7 +18,7 @@ _ENTRY = re.compile(
     r"^ {2}(?P<event>\S+) *\n {7}\[(?P<description>(?:(?!\n {2}\S).)*?)\]\n {8}(?P<encoding>\w+/\S*)",
     re.MULTILINE | re.DOTALL,
 )
-# Settings of an event that its row in a table holds, or that change nothing of what it counts.
+# Settings of an event that a row of the table holds, or that do not change its counts.
 _SIMPLE_TERMS = {"event", "umask", "name", "period"}
 # Encoding of an event of the cores.
 _CORE_ENCODING = re.compile(r"(?:cpu|cpu_core|armv\d\w*)/(?P<terms>[^/]*\bevent=[^/]*)/")
@@ -77,7 +77,7 @@ def _parse_json(text: str) -> Iterator[tuple[str, str, str, str]]:
     EventError if the JSON is malformed.
     """
     problem = "the JSON of perf list breaks off or is malformed"
-    with reading_errors_as(EventError, problem, hint="Write it to a file anew."):
+    with reading_errors_as(EventError, problem, hint="Run perf list again."):
         entries = json.loads(text)
     for entry in entries:
         if "Topic" in entry and "Deprecated" not in entry:

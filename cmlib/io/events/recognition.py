@@ -113,7 +113,7 @@ class SameEvent(NamedTuple):
 
 
 def same_events(names: Iterable[str], machine: Mapping | None = None) -> list[SameEvent]:
-    """Find pairs of names that set a counter to the same code, so that they count the same.
+    """Find pairs of names with the same event code, which count the same.
 
     Parameters
     ----------
@@ -175,8 +175,8 @@ def processor_by_names(names: Iterable[str]) -> str | None:
     Returns
     -------
     str or None
-        Such as ``amd_zen5``. If several tables have as many of the names: one of the commonest processors, or else
-        ``intel`` or ``arm``, if some names are only that vendor's. None if the names are of no processor.
+        Such as ``amd_zen5``. If several tables match equally well: one of the commonest processors, or else
+        ``intel`` or ``arm``, if some names are only that vendor's. None if the names match no processor.
     """
     tables = recognise(names).tables
     if len(tables) == 1 or tables[:1] and tables[0] in _FIRST:
@@ -258,7 +258,7 @@ def translate(names: Iterable[str], machine: Mapping) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Only names that change. A name that would not be unique is left out, and stays.
+        Only names that change. Names that would not be unique after translation are left out.
     """
     event_by_reading = second_readings(names := list(names))
     names = [name for name in names if name not in event_by_reading]

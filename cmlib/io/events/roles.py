@@ -15,7 +15,7 @@ CYCLES, CONTENTION = "cycles", "contention"  # roles of events
 
 @functools.cache
 def usual_event_table() -> pd.DataFrame:
-    """Read the events by which versions are compared.
+    """Read the events that are used to compare versions of a program.
 
     Returns
     -------

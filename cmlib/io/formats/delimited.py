@@ -362,7 +362,7 @@ def parse_times(cells: Sequence[str], lines: Sequence[int], name: str) -> np.nda
 
 
 def parse_durations(cells: Sequence[str], lines: Sequence[int], name: str) -> np.ndarray:
-    """Parse a column that says how long runs took [s]; NaN where a cell is missing.
+    """Parse a column of durations of runs [s]; NaN where a cell is missing.
 
     Raises
     ------

@@ -146,7 +146,7 @@ def _name_programs(columns: dict[str, tuple[str, ...]], used: set[str]) -> tuple
 def _number_runs(frame: pd.DataFrame) -> np.ndarray:
     """Assign numbers to the runs of each program.
 
-    With times, a run begins where time falls; without them, where an event comes again.
+    With times, a run begins where the time decreases; without times, where an event is repeated.
     """
     if "time_s" in frame:
         falls = frame.groupby("program", sort=False)["time_s"].diff() < 0

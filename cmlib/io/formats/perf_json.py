@@ -82,7 +82,7 @@ def _find_patterns(text: str) -> list[str]:
 
 def _has_metrics_alone(text: str) -> bool:
     """Return True if an early line has metrics of perf and no count."""
-    if "{" not in text:  # to search a large CSV for the pattern takes long
+    if "{" not in text:  # searching a large CSV for the pattern is slow
         return False
     for match in itertools.islice(
         re.finditer(r'^ *\{[^\n]*"(?:metric-value"|% |[^"\n]*per cycle|GHz)', text, re.MULTILINE), 100

@@ -169,7 +169,7 @@ def _read_columns(
         number += len(lines)
         n_tables = len(tables)
         for pattern in patterns:
-            # The first pattern usually leaves nothing else, and to compile another one takes long.
+            # The first pattern usually matches all lines, and compiling another one is slow.
             if len(tables) > n_tables and all(map(_is_comment, lines.to_pylist())):
                 break
             fields = pc.extract_regex(lines, pattern)
@@ -253,7 +253,7 @@ def _to_numbers(column: pa.Array) -> pa.Array:
     is_empty = not pc.any(pc.not_equal(column, "")).as_py()
     if is_empty:  # as the metrics of most recordings
         return pa.repeat(nan, len(column))
-    try:  # in most columns, all cells are numbers with a point
+    try:  # in most columns, all cells are numbers with a decimal point
         return pc.fill_null(pc.cast(column, pa.float64()), nan)
     except pa.ArrowInvalid:
         written = pc.replace_substring(pc.fill_null(column, "nan"), ",", ".")
@@ -273,7 +273,7 @@ def _make_metrics(counts: Table, on_own_lines: list[dict[str, object]]) -> Table
     own = pd.DataFrame(on_own_lines)
     above = np.searchsorted(counts["line"], own["line"].to_numpy()) - 1
     rows = pd.DataFrame({name: counts[name] for name in ("event", "cgroup", "running")})
-    rows = rows.reindex(above).reset_index(drop=True)  # none above: missing
+    rows = rows.reindex(above).reset_index(drop=True)  # missing if there is no row above
     own["event"] = own["event"].fillna(rows["event"].astype(object)).fillna("")
     own["running"] = own["running"].fillna(rows["running"])
     own["cgroup"] = rows["cgroup"].astype(object).fillna("")
@@ -446,7 +446,7 @@ def _find_starts(first_lines: np.ndarray, starts: dict[int, str]) -> list[str]:
 
 
 def raise_damaged(number: int, line: str, what: str) -> None:
-    """Raise FormatError for a line that begins as one of perf's and is none."""
+    """Raise FormatError for a damaged line of perf's output."""
     raise FormatError(
         f"line {number} is not {what}: {quote_line(line)}. Keep perf's output apart from the program's: -o FILE."
     )

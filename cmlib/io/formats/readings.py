@@ -239,7 +239,7 @@ def categorical(codes: np.ndarray, texts: Sequence[str]) -> pd.Categorical:
 
 
 def remove_unused(values: pd.Categorical) -> pd.Categorical:
-    """Remove categories without a value; unlike pandas, return the same object quickly if there are none."""
+    """Remove categories without a value. If there are none, return the same object, which is faster than pandas."""
     n_values = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))
     return values if n_values.all() else values.remove_unused_categories()
 

@@ -51,7 +51,7 @@ def check_number_of_counts(file: Path, n_counts: int) -> None:
 def check_plausible(
     file: Path, rows: pd.DataFrame, *, whole_runs: bool = False, chosen: Collection[str] = ()
 ) -> None:
-    """Check that the counts, the times and the names of the events of a file can be true.
+    """Check that the counts, the times and the event names of a file are plausible.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def check_plausible(
     Raises
     ------
     RecordError
-        If one of them cannot be true. The message names the file.
+        If one of them is not plausible. The message names the file.
     """
     names = rows["event"].unique()
     if len(names) > MOST_EVENTS:

@@ -113,7 +113,7 @@ def without_wrapped(counts: pd.DataFrame) -> tuple[pd.DataFrame, int]:
 
 
 def _tolerance(value: float) -> float:
-    """Return the distance from 2^64 that is taken for 2^64, by the digits with which the value was printed."""
+    """Return how much a value may differ from 2^64 to be taken for 2^64; this depends on its number of digits."""
     has_few_digits = float(f"{value:.6e}") == value
     return _NEAR_IN_SIX_DIGITS if has_few_digits else _NEAR
 

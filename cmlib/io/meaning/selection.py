@@ -70,7 +70,7 @@ def select(readings: Readings, selection: Selection) -> Program:
     Returns
     -------
     Program
-        It has only the selected rows. Its events are spelled by one rule (:func:`normalize_events`), and its counts are
+        It has only the selected rows. Its event names are normalized (:func:`normalize_events`), and its counts are
         0 in intervals in which the program slept (:func:`fill_slept`). Times of intervals and numbers of runs are those
         of the file.
 
@@ -81,7 +81,7 @@ def select(readings: Readings, selection: Selection) -> Program:
     """
     if not 0 <= selection.program < len(readings.programs):
         raise FormatError(
-            f"the file has {len(readings.programs)} programs, and no number {selection.program + 1}."
+            f"the file has {len(readings.programs)} programs; program {selection.program + 1} does not exist."
         )
     program = readings.programs[selection.program]
     counts = fill_slept(normalize_events(program.counts))
@@ -109,7 +109,7 @@ def find_kinds(counts: pd.DataFrame) -> tuple[str, ...]:
     Parameters
     ----------
     counts : DataFrame
-        As of `Program.counts`.
+        With the columns of `Program.counts`.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def find_kinds(counts: pd.DataFrame) -> tuple[str, ...]:
     running = counts["running"].fillna(1.0).to_numpy()
     shares = {kind: running[is_counted & (kinds == kind)].max() for kind in dict.fromkeys(kinds[is_counted])}
     if len(shares) > _MOST_KINDS:
-        raise FormatError(f"{len(shares)} kinds of core were counted, and {_MOST_KINDS} are the most.")
+        raise FormatError(f"{len(shares)} kinds of core were counted; at most {_MOST_KINDS} are supported.")
     return tuple(sorted(shares, key=lambda kind: -shares[kind]))
 
 

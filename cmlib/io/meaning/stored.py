@@ -181,7 +181,7 @@ def read_stored(content: bytes, meta: Mapping) -> StoredRun:
 
 
 def find_start(meta: Mapping) -> float:
-    """Return the start of a stored run in its file [s], which is taken off its times."""
+    """Return the start of a stored run in its file [s], which is subtracted from its times."""
     return meta.get("selection", {}).get("start_s", 0.0)
 
 

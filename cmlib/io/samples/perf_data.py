@@ -131,12 +131,12 @@ class SampleReader:
         Returns
         -------
         ndarray of int64, shape (n_samples, n_events)
-            Counts since the sample before; perhaps without a row.
+            Counts since the previous sample; may have no rows.
 
         Raises
         ------
         SampleError
-            If this is no stream of perf's, or a record is damaged.
+            If the stream was not written by perf, or a record is damaged.
         """
         data, blocks = self._rest + piece, []
         if not self._begun:
@@ -164,7 +164,7 @@ class SampleReader:
         return self._joined(blocks)
 
     def finish(self) -> np.ndarray:
-        """End the stream, and return the counts of the samples that were left.
+        """End the stream, and return the counts of the remaining samples.
 
         Returns
         -------
@@ -225,7 +225,7 @@ class SampleReader:
             self._layout = _layout(sample, read)
 
     def _name(self, counter, name):
-        """Take an event's name: it tells the column of each of its counters."""
+        """Read an event's name, which determines the column of each of its counters."""
         column = column_of(name, self.events)
         for ids in self._described:
             if counter in ids:
@@ -235,7 +235,7 @@ class SampleReader:
                 self._last = np.append(self._last, np.zeros_like(ids))[first_positions]
 
     def _end_round(self):
-        """Count the samples that no earlier one can follow any more, if they are enough, and return their counts."""
+        """Count the samples that no earlier sample can precede any more, if there are enough; return their counts."""
         limit, self._limit = self._limit, self._newest
         enough = sum(len(times) for times, *_ in self._waiting) >= _TOGETHER
         return self._go_on(limit if enough else np.uint64(0))

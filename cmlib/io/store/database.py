@@ -93,7 +93,9 @@ def reading(url: str | sa.URL | None) -> Iterator[sa.Connection]:
 
 @contextlib.contextmanager
 def replacing(url: str | sa.URL | None) -> Iterator[sa.Connection]:
-    """Connect to an empty store, during a ``with`` block, which replaces the one at `url` unless an error ends it.
+    """Connect to an empty store, during a ``with`` block.
+
+    If the block ends without an error, the store replaces the one at `url`.
 
     Parameters
     ----------
@@ -144,7 +146,7 @@ def _check_is_ours(url):
         content = store.read(_MARK_AT.stop)
     if content and content[_MARK_AT] != _MARK.to_bytes(4, "big"):
         raise StoreError(
-            f"{file} is there, and is not a store of cmlib; delete it, or name another file; then "
+            f"{file} exists, and is not a store of cmlib; delete it, or name another file; then "
             f"{_how_to_rebuild(url)}"
         )
 
@@ -198,8 +200,8 @@ def _connection(url, *, at=None):
     except (SQLAlchemyError, pd.errors.DatabaseError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise StoreError(
-            f"{url_shown(url)}: {reason}. Is it the right database, running, and yours to use? A store is made by "
-            f"{_how_to_rebuild(url)}"
+            f"{url_shown(url)}: {reason}. Check that the database is the right one, runs, and gives you access. "
+            f"A store is made by {_how_to_rebuild(url)}"
         ) from error
 
 
@@ -275,23 +277,21 @@ def parse(url: str | sa.URL | None) -> sa.URL:
     Raises
     ------
     StoreError
-        If it is no URL, neither SQLite's nor PostgreSQL's, of an SQLite database in memory, or has an @ in its host.
+        If it is not a URL of a SQLite file or a PostgreSQL database, or has an @ in its host.
     """
     try:
         parsed = sa.make_url(url or default_url())
     except (SQLAlchemyError, ValueError):
         raise StoreError(
-            f"{hide(str(url or places.results_dir()))!r} is not the URL of a database; such are sqlite:///FILE, "
+            f"{hide(str(url or places.results_dir()))!r} is not the URL of a database. Use sqlite:///FILE or "
             "postgresql+psycopg://USER@HOST/NAME."
         ) from None
     backend = parsed.get_backend_name()
     if backend not in {"sqlite", "postgresql"}:
-        raise StoreError(
-            f"{url_shown(parsed)}: a store is kept in sqlite or postgresql, which replace it in one piece."
-        )
+        raise StoreError(f"{url_shown(parsed)}: a store is a database of sqlite or postgresql.")
     if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
         raise StoreError(
-            f"{url_shown(parsed)}: a store in memory is gone when it is made; name a file, sqlite:///FILE."
+            f"{url_shown(parsed)}: a store in memory is lost at once; name a file, sqlite:///FILE."
         )
     if "@" in (parsed.host or ""):
         raise StoreError(f"{url_shown(parsed)}: in a user's name or a password, an @ is written %40.")

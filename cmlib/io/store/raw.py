@@ -72,7 +72,7 @@ class RawRecording:
 def find_sources(
     recordings_dir: str | Path | None = None, samples_dir: str | Path | None = None
 ) -> list[RawRecording]:
-    """Find the recordings on disk: runs by interval first, and of these the ones that can't be read; then lines.
+    """Find the recordings on disk: runs by interval first (those that can't be read before the others), then lines.
 
     Recordings of lines get a place in their set, as runs have: `part` is the number of their list of events, `pass`
     counts those with the same events.
@@ -87,7 +87,7 @@ def find_sources(
     Returns
     -------
     list of RawRecording
-        By program, set and number. One that can't be read has a problem; nothing is raised.
+        Sorted by program, set and number. A recording that can't be read has a `problem`; nothing is raised.
     """
     folder = Path(recordings_dir or places.recordings_dir())
     series = [_source(SERIES, file, runs.read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
@@ -155,7 +155,7 @@ def read_run(file: Path, meta: Mapping) -> StoredRun:
             run = read_stored(content, meta)
     values = run.counts.to_numpy(float)
     if (values < 0).any() or np.isinf(values).any():
-        raise StoreError(f"{raw} can't be stored: it has counts below zero or without end.")
+        raise StoreError(f"{raw} can't be stored: it has negative or infinite counts.")
     n_events = values.shape[1]
     if not 0 < n_events <= runs.MOST_EVENTS:
         raise StoreError(
