@@ -89,10 +89,12 @@ def read_code(path):
         try:
             elf = ELFFile(file)
             if elf["e_machine"] != "EM_X86_64":
-                raise MachineCodeError(f"{path} is no machine code of x86-64, which alone is compared")
+                raise MachineCodeError(
+                    f"{path} contains no x86-64 machine code; other code can't be compared"
+                )
             return _Image(elf, path).code()
         except (ELFError, UnicodeDecodeError, AttributeError, KeyError, TypeError, OverflowError) as error:
-            raise MachineCodeError(f"{path} is no whole ELF file: {error}") from error
+            raise MachineCodeError(f"{path} is not a complete ELF file: {error}") from error
 
 
 def find_differences(old, new):
@@ -248,7 +250,12 @@ class _Image:
         return Code(dict(functions), self._digest_objects(), dict(self.users))
 
     def _digest_objects(self):
-        """Return the digests of initialized data by symbol or section, and how often each occurs: dict of Counters."""
+        """Return the digests of initialized data by symbol or section, and how often each occurs: dict of Counters.
+
+        Data without a name are listed only if nothing refers to them: otherwise their digest is part of the text of the
+        function or data that refers to them. `referred` must be filled before; :meth:`code` does it when it names the
+        targets of functions, and the first loop when it follows the pointers in objects.
+        """
         objects = defaultdict(Counter)
         for start, end, name in self.objects:
             content = self._describe_content(start, end) if self._is_data(self.section(start)) else ""
@@ -373,12 +380,15 @@ class _Image:
     def _digest_constant(self, start, depth=0):
         """Digest data without a name, from `start` up to the next address to which something refers.
 
-        A table of jumps is digested by its targets. Beyond `_DEEPEST` pointers, return the name of the section.
+        A compiler makes a table of jumps for a ``switch`` statement: distances from the table to code. They change if
+        code moves, so a table at `start` is digested by its targets, and the bytes after it by their content. Zeros at
+        the end are alignment. Beyond `_DEEPEST` pointers, return the name of the section.
         """
         if depth > _DEEPEST:
             return self.section(start).name
         if start not in self.constants:
-            self.constants[start] = self.section(start).name  # for data that refer to themselves
+            # A placeholder: data that refer to themselves, directly or not, would be followed without end.
+            self.constants[start] = self.section(start).name
             next_cut = bisect.bisect_right(self.cuts, start)
             end = min([_end(self.section(start)), *self.cuts[next_cut : next_cut + 1]])
             jumps = self._read_jumps(start, end)
@@ -387,7 +397,13 @@ class _Image:
         return self.constants[start]
 
     def _read_jumps(self, start, end):
-        """Read the targets of a table of jumps (list of ``FUNCTION+OFFSET``): distances from the table's start."""
+        """Read the targets of a table of jumps (list of ``FUNCTION+OFFSET``); empty if no table begins at `start`.
+
+        An entry is the distance of its target from `start`, in four bytes. The table ends before the first entry that
+        leads to no function. Ordinary data are rarely mistaken for a table, because small numbers lead to addresses
+        near `start`, where no functions are. A number that is a distance to a function by chance is written as its
+        target; a changed number is another target. A pointer that the loader fills in is not an entry.
+        """
         if start in self.relocations:
             return []
         words = np.frombuffer(self.bytes_of(start, start + (end - start) // 4 * 4), "<i4").tolist()
@@ -406,7 +422,7 @@ class _Image:
         return "|".join([*parts, self.bytes_of(position, end).hex()])
 
     def _follow_pointer(self, address, target, depth):
-        """Return a text on the target of the pointer at `address`: a symbol of another file, or what is at `target`."""
+        """Return a text on the target of the pointer at `address`: a symbol of another file, or a text on `target`."""
         symbol, addend = self.relocations.get(address, (None, target))
         return f"{symbol}+{addend}" if symbol else self._describe_target(target, depth=depth + 1)
 
@@ -422,7 +438,7 @@ def _read_relocations(section, names):
 
 
 def _end(section):
-    """Return the address behind a section."""
+    """Return the first address after a section."""
     return section["sh_addr"] + section["sh_size"]
 
 
