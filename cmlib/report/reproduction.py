@@ -17,7 +17,6 @@ from cmlib.report.results import paper
 __all__ = ["count_measured", "find_provenances", "read_items", "reproduction"]
 
 DIAGRAM = "diagram or list"
-NUMBERS_OF_PAPER = "the paper's numbers"
 RUN_TIMES = "run times"
 REPRODUCED, IN_PART, NOT = "reproduced", "in part", "not"
 # Values of the column "needs" of items.csv.
