@@ -135,9 +135,10 @@ def _turn(hull, n, run, level, side):
     """
     first = 0
     while first + 1 < n:
-        here = (level - hull[first, 1]) * (run - hull[first + 1, 0])
-        there = (level - hull[first + 1, 1]) * (run - hull[first, 0])
-        if side * there > side * here:
+        # Slopes from both corners to (run, level), multiplied by the same positive number to avoid divisions.
+        first_slope = (level - hull[first, 1]) * (run - hull[first + 1, 0])
+        next_slope = (level - hull[first + 1, 1]) * (run - hull[first, 0])
+        if side * next_slope > side * first_slope:
             break
         first += 1
     if first > 0:

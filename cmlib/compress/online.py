@@ -220,7 +220,7 @@ class LineStream:
         `rows` is an array from `feed` or `end`.
         """
         suffixes = [""] if self.events is None else [f":{event}" for event in self.events]
-        fitted = [f"{what}{suffix}" for suffix in suffixes for what in ("slope", "intercept", "sigma")]
+        fitted = [f"{name}{suffix}" for suffix in suffixes for name in ("slope", "intercept", "sigma")]
         columns = {"x_start": rows[:, 0], "x_end": rows[:, 1]}
         columns |= {name: rows[:, 3 + k] for k, name in enumerate(fitted)}
         return pd.DataFrame(columns | {"n": rows[:, 2].astype(int)})
@@ -230,7 +230,7 @@ class LineStream:
         write(self._span[0], self._fits, row)
 
     def _check_growth(self, x):
-        """Raise a ValueError unless x grows from sample to sample, and from the last one before."""
+        """Raise a ValueError unless x increases, also from the last sample of the previous call."""
         last = self._span["x_last"] if self._span["n"][0] else -np.inf
         if not ((x[:1] > last).all() and (x[1:] > x[:-1]).all()):
             before = np.append(last, x[:-1])

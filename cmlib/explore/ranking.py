@@ -141,14 +141,14 @@ def _compare(frames, first, n_common):
     both.
     """
     either = list(dict.fromkeys(event for rows in first.values() for event in rows["event"]))
-    means = {each: frame["mean"].reindex(either, fill_value=0.0) for each, frame in frames.items()}
+    means = {name: frame["mean"].reindex(either, fill_value=0.0) for name, frame in frames.items()}
     numbers = {"n_common": n_common, "n_first": max(map(len, first.values())), "n_either": len(either)}
     return numbers | {"correlation": pd.DataFrame(means).corr(method="spearman").iloc[0, 1]}
 
 
 def _write_table(frames, events):
     """Write an HTML table of the first program's drawn events, with their importance in every program shown."""
-    shown = pd.DataFrame({f"{each} [%]": frame["mean"].reindex(events) for each, frame in frames.items()})
+    shown = pd.DataFrame({f"{name} [%]": frame["mean"].reindex(events) for name, frame in frames.items()})
     first = next(iter(frames.values())).reindex(events)
     if "rank_low" in first:
         shown["places it takes"] = first["rank_low"].astype(str) + "–" + first["rank_high"].astype(str)

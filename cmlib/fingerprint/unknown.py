@@ -95,8 +95,9 @@ class UnknownRejector(ClassifierMixin, BaseEstimator):
         self.reference_ = points[chosen]
         distances = cdist(points, self.reference_)
         distances[groups[:, None] == groups[chosen]] = np.inf
-        apart = distances.min(axis=1)
-        self.threshold_ = self.margin * float(np.quantile(apart[np.isfinite(apart)], self.quantile))
+        to_other_groups = distances.min(axis=1)
+        to_other_groups = to_other_groups[np.isfinite(to_other_groups)]
+        self.threshold_ = self.margin * float(np.quantile(to_other_groups, self.quantile))
         return self
 
     def distance(self, X: ArrayLike) -> np.ndarray:

@@ -120,15 +120,15 @@ def _choose(profile, wanted):
 
 def _make_job(name, file, profile, extra):
     """Make the NotebookJob of the notebook `name` and check its values; `file` is its YAML file (path) or None."""
-    where = f"params/{profile}/{name}.yaml"
+    parameters_file = f"params/{profile}/{name}.yaml"
     notebook = places.notebook_files()[name]
     declared = parameters.declared_parameters(notebook)
     profile_values = {} if file is None else parameters.read_parameters(file)
-    parameters.check_parameters(notebook, profile_values, where)
+    parameters.check_parameters(notebook, profile_values, parameters_file)
     if profile_values.get("results_folder"):
         raise InputError(
-            f"{where}: results_folder is the same for all notebooks of a run; give it with -p results_folder=…, or "
-            "in the environment variable CMLIB_RESULTS."
+            f"{parameters_file}: results_folder is the same for all notebooks of a run; give it with "
+            "-p results_folder=…, or in the environment variable CMLIB_RESULTS."
         )
     extra_values = {name: value for name, value in extra.items() if name in declared}
     parameters.check_parameters(notebook, extra_values, "-p")

@@ -180,7 +180,7 @@ def _read_program(program, folder):
     good = list(good_runs.values())
     planned_training, planned_tests, _ = program.runs
     n_training = round(len(good) * planned_training / (planned_training + planned_tests))
-    again = folder / "again.json"
+    repeated_file = folder / "again.json"
     return ProgramRuns(
         **vars(program),
         machine=about["machine"],
@@ -188,7 +188,7 @@ def _read_program(program, folder):
         training=good[:n_training],
         good=good[n_training:],
         bad=_read_runs(folder / "bad.json"),
-        again=_read_runs(again) if again.is_file() else [],
+        again=_read_runs(repeated_file) if repeated_file.is_file() else [],
         overhead=_read_overhead(folder / OVERHEAD_FILE),
         folder=folder,
     )

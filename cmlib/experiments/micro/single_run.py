@@ -81,12 +81,12 @@ def record_once(command, trained, counters, *, keep=None):
 
 def _check_machine(trained, counters):
     """Raise CmlibError unless this machine has the processor and the counters of the training (metadata, dict)."""
-    here = machine.describe()["microarchitecture"]
+    microarchitecture = machine.describe()["microarchitecture"]
     trained_on = trained["machine"]["microarchitecture"]
-    if here != trained_on:
+    if microarchitecture != trained_on:
         raise CmlibError(
-            f"the tree was trained on {trained_on}, and this is {here}: events and their rates differ. Train one here: "
-            "run `cmlib record-micro` with CMLIB_DATA naming a folder of its own."
+            f"the tree was trained on {trained_on}, and this is {microarchitecture}: events and their rates "
+            "differ. Train one here: run `cmlib record-micro` with CMLIB_DATA naming a folder of its own."
         )
     if counters["good"] < trained["counters"]["good"]:
         raise CmlibError(
