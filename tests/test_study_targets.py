@@ -136,7 +136,7 @@ def test_what_never_happened_has_no_model(url):
 def test_an_event_alone_explains_nothing(url):
     counts = study.cleaned_runs(url, "whole", ["mlpx12"])
     alone = counts.assign(counts=[counts["counts"].iloc[0][[MISSES]]])
-    with pytest.raises(UnfitRecordingError, match="no other event beside it"):
+    with pytest.raises(UnfitRecordingError, match="no other event that could"):
         study.matrix(alone, target=Target(MISSES))
 
 

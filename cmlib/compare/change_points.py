@@ -173,7 +173,7 @@ def _find_significant_points(values, alpha):
 
 
 def _drop_small_steps(points, values, smallest):
-    """Drop the smallest step again and again, until all have the smallest relevant size."""
+    """Drop the smallest step repeatedly, until all steps have at least the smallest relevant size."""
     points = list(points)
     while points:
         size_by_point = {

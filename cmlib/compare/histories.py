@@ -94,7 +94,7 @@ def _read_table(file):
     with errors_as(CmlibError, file):
         content = decompress(read_file(file, most=_MOST_BYTES), file)
     with reading_errors_as(
-        CmlibError, f"{file}: it is no CSV", hint=FORMATS_HINT, errors=(ValueError, OverflowError)
+        CmlibError, f"{file}: it is not a CSV", hint=FORMATS_HINT, errors=(ValueError, OverflowError)
     ):
         table = parse_csv(content, most_columns=_MOST_COLUMNS, dtype={"commit": str, "subject": str})
     if "commit" not in table or table.empty:

@@ -58,9 +58,9 @@ def estimate_paired_ratio(old, new, *, confidence=0.95):
     """
     old, new = _take_logarithms(old, new)
     if old.shape != new.shape:
-        raise InputError(f"{old.size} old and {new.size} new times are no pairs")
+        raise InputError(f"{old.size} old and {new.size} new times can't be paired: give as many of each")
     differences = new - old
-    # The averages of each two differences, and each difference itself. The number of positive averages is Wilcoxon's
+    # The average of each pair of differences, and each difference itself. The number of positive averages is Wilcoxon's
     # signed-rank sum, and their median is the Hodges-Lehmann estimate.
     averages = np.sort(np.add.outer(differences, differences)[np.triu_indices(old.size)] / 2)
     tail = compute_signed_rank_tail(old.size)

@@ -23,7 +23,7 @@ INCONCLUSIVE, MOVED = "inconclusive", "moved"
 LAYOUT, MEMORY, WORK = "layout", "layout or memory", "work"
 _SHORTEST = 1e-9  # resolution of the clock [s]; shorter times are set to it
 _SAME_WORK = 0.005  # largest relative difference of instructions in runs of the same work; 1e-4 is usual
-_MOST_TIMES = 100  # no number of runs is proposed if it is a larger multiple of the present number
+_MOST_TIMES = 100  # largest proposed number of runs, as a multiple of the present number
 
 
 @dataclass(frozen=True)

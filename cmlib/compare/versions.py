@@ -338,7 +338,7 @@ def _lock_counters(events):
 
 
 def _choose_events(event_list, recording, about):
-    """Choose the Countables to count: those that a user lists, those of the other version's recording, or the usual."""
+    """Choose the Countables: the user's list, those in the other version's recording, or the default events."""
     if event_list:
         return countable(event_list, known_events(about))
     if recording:

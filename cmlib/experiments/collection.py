@@ -27,14 +27,14 @@ __all__ = [
 ]
 
 # More occurrences of an event per cycle are listed as impossible. It is well above the most that a core can count
-# (`cmlib.intervals.MOST_PER_CYCLE`, 128), so that no listed count can be explained by the error of multiplexing.
+# (`cmlib.intervals.MOST_PER_CYCLE`, 128), so that an error of multiplexing can't explain a listed count.
 IMPOSSIBLE_PER_CYCLE = 1000
 COUNTED_BY_HAND = Provenance(OTHERS_HARDWARE, ("an assembly program",), public_set="totals/deterministic")
 _REPEATABLE = 1e-6  # largest difference between counts of equal runs that are called repeatable, as a share
 
 
 def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
-    """List the machines and counters behind recordings, as their metadata name them.
+    """List the machines and counters of recordings, from their metadata.
 
     Parameters
     ----------

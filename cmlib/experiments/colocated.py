@@ -469,7 +469,7 @@ def predict_quiet(
 
 
 def _bound_prediction(recorded, predicted, half_width):
-    """Return a prediction of CPI and its interval (dict), none of them above the recorded CPI.
+    """Return a prediction of CPI and its interval (dict), each at most the recorded CPI.
 
     `half_width` is half the width of the interval of the logarithm.
     """

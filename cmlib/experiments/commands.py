@@ -93,7 +93,7 @@ def _with_perf(meta, groups, pinned, table):
 
 
 def _options_to_attach(attached):
-    """Return the options of ``cmlib record`` that attach to the same; processes by name, because their ids change."""
+    """Return options of ``cmlib record`` that attach to the same group or processes (by name, as their ids change)."""
     if "cgroup" in attached:
         return ["--cgroup", attached["cgroup"]]
     if "processes" not in attached:

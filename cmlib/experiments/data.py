@@ -291,7 +291,7 @@ def is_simulated(url, programs):
 
 
 def describe_source(url: str, programs: Iterable[str]) -> str:
-    """Write the sentence that tells readers of a caption that counts are simulated.
+    """Write a sentence for captions that says that counts are simulated.
 
     Parameters
     ----------

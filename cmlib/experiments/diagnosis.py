@@ -346,7 +346,7 @@ def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
     prefetched : bool, default False
         True if prefetching was simulated. Otherwise, phases get no classes.
     in_order : int, optional
-        Number of cache lines that were read in order. Misses on these are no problem, because a processor prefetches
+        Number of cache lines that were read in order. Misses on these cost little, because a processor prefetches
         them. Default: not known.
     classify : callable, optional
         Returns the class of each row of a DataFrame of counts. Without it, phases get no classes.

@@ -289,7 +289,7 @@ def _separate_aliases(data, rules, target):
 
 
 def _find_copies(X, rate):
-    """Return the rule of each event whose ratio to the target is constant, as that of minor faults to page faults."""
+    """Return the rule of each event whose ratio to the target is constant, such as minor faults for page faults."""
     ratio = X.mean() / rate.mean()
     expected = pd.DataFrame({event: ratio[event] * rate for event in X})
     is_copy = (X - expected).std() < _COPY * X.std()
@@ -323,8 +323,8 @@ def find_aliases(
     cycles, aliases are instructions of a kind (retired branches, loads), micro-ops fetched or dispatched, all cycles
     without retirement, and events at a constant rate per instruction (:func:`cmlib.rank.leaks.find_proportional`).
     :func:`cmlib.io.events.kinds` recognizes the first three. Cycles without retirement for one reason, such as an empty
-    retire queue, are no alias, because a ranking looks for reasons. If counts are divided by instructions, all counts
-    of cycles are aliases.
+    retire queue, are not aliases, because a ranking looks for reasons. If counts are divided by instructions, all
+    counts of cycles are aliases.
     """
     if table is None:
         table = pd.DataFrame({"description": []}, dtype=str)
@@ -520,7 +520,7 @@ def _join_intervals(runs, target, per):
     _refuse_rare_target(y, target, len(runs["counts"].iloc[0]))
     if X.empty:
         raise UnfitRecordingError(
-            f"{target.name} has no other event beside it that could explain it: record others together with it."
+            f"{target.name} has no other event that could explain it: record others together with it."
         )
     n_left_out = tuple(sum(numbers) for numbers in zip(*cut[:n_studied], strict=True))
     return Matrix(X, y, holdout, target, ends=n_left_out)
@@ -592,7 +592,7 @@ def _compute_rates(counts, seconds, target, per, n):
     return X[usable], y[usable].rename("ipc" if target == IPC else target.name)
 
 
-_FEWEST_STEPS = 4  # in which all events are dropped
+_FEWEST_STEPS = 4  # dropping all events takes at least this many steps
 
 
 def refine(data: Matrix, *, step: int = 10, test_share: float = 0.2, seed: int = 0) -> Refinement:

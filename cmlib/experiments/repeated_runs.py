@@ -36,7 +36,7 @@ def compare_repeated_runs(old, new, *, smallest=0.25):
     -------
     dict
         ``schema``, ``verdict``, ``programs`` and ``unmatched`` (names of programs that only one file has). Each
-        program is a dict of ``name``, ``runs`` (numbers of old and new runs), ``verdict`` and ``totals`` (rows as of
+        program is a dict of ``name``, ``runs`` (numbers of old and new runs), ``verdict`` and ``totals`` (rows as in
         :func:`cmlib.experiments.ratio_tables.compare_ratios`, elapsed time first). The verdict is ``slower`` or
         ``faster`` by elapsed time; ``counts differ`` if only counts changed; ``no change``; ``inconclusive`` if an
         interval contains both no change and a relevant one; or ``not comparable`` for fewer than three runs. The

@@ -140,7 +140,7 @@ class Panel(widgets.VBox):
 
     @classmethod
     def empty(cls, command: str = "cmlib record NAME -- COMMAND") -> Panel:
-        """Make a Panel without controls that says that nothing is recorded yet, and that `command` would record."""
+        """Make a Panel without controls that says that nothing is recorded yet, with the `command` that records."""
 
         def draw():
             """Raise NothingRecordedError, whose message the Panel shows."""

@@ -110,7 +110,7 @@ def eliminate(X: pd.DataFrame, y: ArrayLike) -> pd.DataFrame:
 def discretize(X: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
     """Replace every value by the number of its interval.
 
-    A column is cut in two where the classes' entropy falls most, again and again, as long as the
+    A column is cut repeatedly, each time where the classes' entropy falls most, as long as the
     gain pays for the description of the cut (Fayyad & Irani 1993). A cut is described by its place
     among the gaps between distinct values. A column that no cut pays for is one interval.
 
@@ -185,7 +185,7 @@ def gain_ratio(information):
 
 
 def symmetric_uncertainty(information):
-    """Compute the symmetric uncertainty (0-1) of two attributes each: a matrix like `information`.
+    """Compute the symmetric uncertainty (0-1) of each pair of attributes: a matrix like `information`.
 
     It is twice their mutual information over the sum of both entropies. `information` is what
     :func:`mutual_information` returns.
@@ -196,7 +196,7 @@ def symmetric_uncertainty(information):
 
 
 def mutual_information(intervals, codes):
-    """Compute the mutual information [bits] of every two discrete attributes, and of each with the class.
+    """Compute the mutual information [bits] of each pair of discrete attributes, and of each with the class.
 
     `intervals` are the attributes' values as numbers from 0, shape (n_samples, n_features); `codes` are the
     classes. Returns a square array. Its last row and column are the class; its diagonal has the entropies.

@@ -7,7 +7,7 @@ misprediction. :func:`simulated_counts` prepares counts for :func:`cmlib.fingerp
 
 import pandas as pd
 
-ESTIMATED_CYCLES = 1000  # rates of simulated events are per so many estimated cycles
+ESTIMATED_CYCLES = 1000  # rates of simulated events are per this number of estimated cycles
 _MISSES = {level: (f"sim.{level}_load_misses", f"sim.{level}_store_misses") for level in ("l1d", "l2", "ll")}
 # Rates of simulated runs, and the events that are added up to each. A miss of a level is also one of those before it.
 # The most expensive come first, as a tree splits on the first of equally good events.

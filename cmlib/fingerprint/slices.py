@@ -2,7 +2,7 @@
 
 :func:`slice_rates` takes the counts of a run, a DataFrame with a row per interval (index: its end [s]), and returns a
 DataFrame of rates with a row per slice (index: its end [s]). Raises a ValueError if no slice is left, no cycles
-were counted, or a slice is no multiple of the intervals.
+were counted, or a slice is not a multiple of the intervals.
 """
 
 import numpy as np

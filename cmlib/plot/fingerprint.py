@@ -24,7 +24,7 @@ __all__ = ["accuracy_curve", "class_tiles", "decision_tree", "phase_timeline"]
 _LOOK = yaml_beside(__file__)
 COLOURS = _LOOK["classes"] | {"unknown": GREY}
 _ROW, _STEP, _INDENT = 0.26, 0.7, 0.15  # of the tree [inches]
-_DEEP = 10  # levels of a tree from which on the answers are written smaller
+_DEEP = 10  # trees with this number of levels or more have smaller answers
 
 
 @styled
@@ -233,6 +233,6 @@ def _outline(node, level=0, parent=None, answer=""):
 
 
 def _ink(fill):
-    """Return white or black, whichever can be read on a color ``#rrggbb``."""
+    """Return white or black, the one that is easier to read on a color ``#rrggbb``."""
     red, green, blue = (int(fill[i : i + 2], 16) for i in (1, 3, 5))
     return "#ffffff" if 0.3 * red + 0.59 * green + 0.11 * blue < 140 else "#1d2126"

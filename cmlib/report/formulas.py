@@ -49,7 +49,7 @@ def _draw(match):
 
 
 def _raise_prime(match):
-    """Write a prime as a letter that is high in any font, behind its base: MathML for a match of `_PRIME`."""
+    """Write a prime as a letter that is high in any font, after its base: MathML for a match of `_PRIME`."""
     element = f"m{match[1] or 'row'}"
     return f"<{element}>{match[2]}</{element}><mtext>ʹ</mtext>"
 

@@ -78,7 +78,7 @@ def place_of(profile, parameters):
 
 
 def safe_name(program: str) -> str:
-    """Return the name of a program for a file or a folder: a name, which may be any text, leads nowhere else."""
+    """Replace characters in a program's name, so that it is a single name of a file or folder and not a path."""
     return re.sub(r"^\.|[^\w.-]", "_", program)
 
 

@@ -135,7 +135,7 @@ def begin(name: str, settings: dict, **parameters: object) -> Notebook:
     ValueError
         If there is no such notebook, a parameter has a wrong value, or a setting an unknown name or a wrong value.
     """
-    pd.set_option("display.max_columns", 8)  # frames that a cell shows are no wider than a page
+    pd.set_option("display.max_columns", 8)  # so that frames fit the width of a page
     file = places.notebook_files().get(name, places.notebooks_dir() / f"{name}.ipynb")
     title, question = read_heading(file)
     check_parameters(file, parameters, "parameters")

@@ -36,7 +36,7 @@ _TIME = "%Y-%m-%d %H:%M UTC"
 _ANSWER = re.compile(
     r">?\s*\*\*Answer\*\*\s*\((?P<data>[^()]*(?:\([^()]*\)[^()]*)*)\)\.\s*(?P<text>.*)", re.S
 )
-_FEWEST_WORDS = 5  # of an answer's first sentence that stands alone in the overview
+_FEWEST_WORDS = 5  # the overview adds the next sentence to an answer's first sentence if it is shorter
 _END_OF_SENTENCE = re.compile(r"(?<!Eq\.)(?<!Fig\.)(?<!e\.g\.)(?<=[.?])\s+")
 # The figure that stands for a notebook in the overview; for other notebooks it is their last figure.
 _THUMBNAILS = {

@@ -35,7 +35,7 @@ def page_template(name: str) -> Template:
 
 
 def capitalize_opening(text: str) -> str:
-    """Return a clause (str) with a capital at its beginning, also behind asterisks; a name in code is unchanged."""
+    """Return a clause (str) with a capital at its beginning, also after asterisks; a name in code is unchanged."""
     n_marks = len(text) - len(text.lstrip("*"))
     return text[:n_marks] + text[n_marks : n_marks + 1].upper() + text[n_marks + 1 :]
 

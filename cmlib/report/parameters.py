@@ -57,7 +57,7 @@ def read_cells(notebook):
     except FileNotFoundError:
         raise InputError(f"there is no notebook {notebook.name} under {notebook.parent}.") from None
     except (ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{notebook} is no notebook, or is cut off ({error}): put it back.") from error
+        raise InputError(f"{notebook} is not a notebook, or is cut off ({error}): put it back.") from error
     return [cell | {"text": "".join(cell["source"])} for cell in cells]
 
 
@@ -106,8 +106,8 @@ def declared_parameters(notebook: str | Path) -> dict[str, Parameter]:
     Raises
     ------
     ValueError
-        If the file is no notebook, not exactly one cell is tagged ``parameters``, or its lines or the limits can't be
-        read.
+        If the file is not a notebook, not exactly one cell is tagged ``parameters``, or its lines or the limits
+        can't be read.
     """
     name, cells = Path(notebook).name, read_cells(notebook)
     tagged = [cell["text"] for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
@@ -122,7 +122,7 @@ def declared_parameters(notebook: str | Path) -> dict[str, Parameter]:
             parameter, value = statement.target.id, ast.literal_eval(statement.value)
             declared[parameter] = Parameter(parameter, value, comment, limits.get(parameter))
     except (SyntaxError, ValueError, AttributeError) as error:
-        raise InputError(f"{name}: its parameters are no lines `name: type = value`: {error}") from error
+        raise InputError(f"{name}: its parameters are not lines `name: type = value`: {error}") from error
     words = re.findall(r"\w+", declared.pop(SETTINGS).comment) if SETTINGS in declared else ()
     return declared | {name: setting for name, setting in SHARED.items() if name in words}
 
@@ -137,7 +137,7 @@ def _read_limits(name, cells):
             try:
                 return ast.literal_eval(ast.parse(cell["text"][line.start() :]).body[0].value)
             except (SyntaxError, ValueError) as error:
-                raise InputError(f"{name}: its limits are no dictionary of constants: {error}") from error
+                raise InputError(f"{name}: its limits are not a dictionary of constants: {error}") from error
     return {}
 
 
@@ -151,7 +151,7 @@ class Parameter:
     default : object
         The value in that line.
     comment : str
-        The text behind ``#``.
+        The text after ``#``.
     limits : tuple, list, str or None
         (low, high) of a number, both included; a list of choices of a text, or the dotted name of such a list.
     shared : bool
@@ -255,7 +255,7 @@ def for_papermill(notebook, values):
 
 
 def unknown_parameter(name, known, where):
-    """Write the message for a parameter that no notebook declares, with the nearest name that one does.
+    """Write the message for a parameter that no notebook declares, and suggest the nearest declared name.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def parse_parameters(content, where):
 
 
 def parse_value(text: str) -> object:
-    """Parse a value as YAML does behind ``name:``.
+    """Parse a value as YAML does after ``name:``.
 
     Parameters
     ----------
@@ -359,7 +359,9 @@ def parse_value(text: str) -> object:
     except ValueError:
         if hide(text) == text:
             raise
-        raise InputError(f"the value {written(text)} is no YAML that can be read: put it in quotes") from None
+        raise InputError(
+            f"the value {written(text)} is not YAML that can be read: put it in quotes"
+        ) from None
 
 
 def written(value):
@@ -368,7 +370,7 @@ def written(value):
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
-def _load(content, where):
+def _load(content, source):
     """Parse YAML text into (tree of nodes, value), both None if it is empty; ValueError if it can't be read."""
     try:
         loader = yaml.SafeLoader(content)
@@ -376,7 +378,7 @@ def _load(content, where):
         return node, None if node is None else loader.construct_document(node)
     except (yaml.YAMLError, ValueError, LookupError, RecursionError, AttributeError) as error:
         reason = " ".join(str(error).split())[:300]
-        raise InputError(f"{where} is not YAML that can be read: {reason}") from None
+        raise InputError(f"{source} is not YAML that can be read: {reason}") from None
 
 
 def _list_choices(limits):

@@ -446,7 +446,7 @@ def _replace_na(frame):
 
 
 def _formatter(decimals):
-    """Return a function that writes a number with so many digits behind the point."""
+    """Return a function that writes a number with `decimals` digits after the point."""
     return lambda value: f"{float(value):z,.{decimals}f}"
 
 

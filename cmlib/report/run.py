@@ -151,7 +151,7 @@ def _make_folder(folder, results, profile):
 def _refresh_stores(jobs):
     """Bring the stores of all notebooks up to date once, and print which recordings were left out.
 
-    A store without recordings is no error here: the notebooks that need recordings raise it.
+    A store without recordings is not an error here; notebooks that need recordings raise one.
     """
     for url in {job.parameters.get("database", "") for job in jobs if "database" in job.declared}:
         with contextlib.suppress(NothingRecordedError):

@@ -213,7 +213,7 @@ def _read_label(meta, file):
         about = json.loads(meta["note"])
         has_size = about["size"] is None or math.isfinite(about["size"])
         if not has_size or not isinstance(about["label"], str | None):
-            raise TypeError("it has no label, or its size is no number")
+            raise TypeError("it has no label, or its size is not a number")
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise CmlibError(f"{file}: its note does not tell label and size: {error}.") from error
     return about

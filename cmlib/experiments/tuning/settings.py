@@ -123,5 +123,5 @@ def parse_quantity(text):
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise InputError(f"{text!r} is no number with one of the units k, m, g, s, or none.")
+        raise InputError(f"{text!r} is not a number, alone or with one of the units k, m, g and s.")
     return float(match[1]) * _UNITS[match[2]]
