@@ -9,7 +9,7 @@ import functools
 import click
 from click.core import ParameterSource
 
-# Names of sources in help and messages: those of the options that choose them, but for the default.
+# Names of sources in help and messages. Each is the option that chooses the source, except for the default.
 COUNTED, SIMULATED = "counting by perf", "--simulate"
 # By Valgrind's name of a cache: its name in our options (--cache-l1i), and in words.
 _CACHES = {

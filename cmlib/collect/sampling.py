@@ -49,9 +49,9 @@ HARDWARE_GROUP = ("cycles", "cache-misses", "instructions")
 def sampled(command, encodings, period, folder):
     """Run a program under ``perf record``, a sample each `period` counts of the first event: a context manager.
 
-    `command` is a list of str. Yields an iterator of bytes, perf's stream as it is written. `encodings` are what
-    perf is given for each event (str); all are counted as one group. `folder` takes perf's and the program's
-    standard error. SampleError, at the end of the block, if the program or perf failed.
+    `command` is a list of str. Yields an iterator of bytes, perf's stream as it is written. `encodings` are
+    perf's encodings of the events (str); all are counted as one group. The standard error of perf and of the program
+    is written to `folder`. Raises a SampleError at the end of the block if the program or perf failed.
     """
     program_stderr, recorder_stderr = folder / "program.stderr", folder / "perf.stderr"
     quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_stderr))}'

@@ -23,9 +23,8 @@ _DEGREES_OF_FREEDOM = 4  # of Student's t, so that a few slopes that are far off
 # of the logarithms.
 _PRIOR_LOG_MEDIANS = np.log([0.5, 0.3, 0.25])
 _PRIOR_LOG_STD = 0.5
-_FIRST_CENTER = (
-    100.0  # cycles per miss with which the search for the constants begins; any plausible latency will do
-)
+# Cycles per miss at which the search for the constants begins. Any plausible latency will do.
+_FIRST_CENTER = 100.0
 _FIRST_STEP = 0.15  # of the search, in the logarithms of the constants
 _RELATIVE_ERROR = 0.1  # of a measured change of cycles
 _FITTED = ("center_", "spread_", "slope_error_", "store_weight_", "half_width_")

@@ -122,7 +122,7 @@ def predict_held_out(
 
 
 class _Regressor(RegressorMixin, BaseEstimator):
-    r"""LightGBM's boosting as a scikit-learn regressor of DataFrames; on few rows twice as fast as LightGBM's own one.
+    r"""LightGBM's boosting as a scikit-learn regressor of DataFrames; twice as fast as LightGBM's own on few rows.
 
     Events may have any name: characters that LightGBM refuses or does not escape, such as `:` and `\`, are encoded.
     """

@@ -78,7 +78,7 @@ class Bounds:
     printed : bool
         True if the shares are those that the recording tool itself printed.
     printed_gap : float
-        Sum of level 1 minus 1 of what the tool printed [share of slots], where it is not used for that; else 0.
+        Sum of the printed level 1 minus 1 [share of slots], if it is not used because it does not add up; else 0.
     disputed : dict of str to float
         Printed shares of level 1 and those outside the bounds, by category, where no printed share is used because
         they do not add up or contradict the counts; else empty.
@@ -110,7 +110,7 @@ def bounds(
         Index: event. ``rate``, events per cycle over the whole recording, and ``error``, the relative error that is
         exceeded in one recording of twenty. :func:`cmlib.topdown.totals` makes it.
     costs : cmlib.topdown.costs.Costs
-        Of the processor (latencies, width, kinds of events): :func:`cmlib.topdown.read_costs`.
+        Latencies, width and kinds of events of the processor, from :func:`cmlib.topdown.read_costs`.
     ghz : float, optional
         Clock of the recording, to convert latencies of memory from ns to cycles. Default: the processor's fastest.
     printed : dict of str to float, optional
@@ -197,7 +197,7 @@ class _ToolShares:
     shares, level : dict of str to float
         All printed shares of categories; those of level 1.
     missing : float
-        What level 1 lacks of all slots, or has too much (below 0); 0 if it adds up.
+        Share of the slots that level 1 lacks; below 0 if its sum exceeds all slots, 0 if it adds up.
     disputed : dict of str to float
         Shares outside the bounds by the counts.
     """
@@ -244,7 +244,7 @@ def _list_direct_bounds(totals, costs, savings, ghz):
 
 
 def _find_missing(level, printed):
-    """Return what the printed shares of level 1 lack of all slots; below 0 if they exceed them, 0 if they add up."""
+    """Return the share of the slots that printed level 1 lacks; below 0 if its sum exceeds 1, 0 if it adds up."""
     missing = 1 - sum(level.values())
     is_whole = len(level) == 1 + len(LOSSES)
     is_short = is_whole and missing - printed.get(SIBLING, 0.0) >= _LIKE
@@ -263,7 +263,8 @@ def _find_disputed(shares, ranges):
 def _bound_by_tool(tool, direct_bounds, doubtful):
     """Bound the categories by the shares that the tool printed, with their rounding, and by the counts."""
     is_whole = len(tool.level) == 1 + len(LOSSES)
-    gap = sum(tool.level.values()) - 1 if is_whole else _LIKE  # what was not printed is not all that is left
+    # If a category was not printed, the sum of level 1 may still differ from all slots by the usual tolerance.
+    gap = sum(tool.level.values()) - 1 if is_whole else _LIKE
     are_whole_percent = all(abs(100 * share - round(100 * share)) < 1e-6 for share in tool.shares.values())
     rounding = _WHOLE if are_whole_percent else _ROUNDED
     tool_bounds = [

@@ -24,8 +24,11 @@ def command_to_decide(verdict, metrics, are_listed, modifier, interval_ms, core)
     group = next(iter(metrics.values())) if len(metrics) == 1 else "GROUP"
     tail = ["-e", "instructions,cycles", "-o", "FILE", "--", "COMMAND"]
     words = ["-I", f"{interval_ms:.0f}", "-x,", "-M", group, *tail]
-    groups = ", ".join(f"{name} on {processor}" for processor, name in metrics.items())
-    return command_line("perf", "stat", *words) + f"  # GROUP: {groups}" * (len(metrics) > 1)
+    line = command_line("perf", "stat", *words)
+    if len(metrics) > 1:
+        groups = ", ".join(f"{name} on {processor}" for processor, name in metrics.items())
+        line += f"  # GROUP: {groups}"
+    return line
 
 
 def command_to_separate(verdict, metrics, recording):

@@ -23,9 +23,8 @@ from cmlib.spelling import scope, spelling
 
 __all__ = ["interval_lengths"]
 
-_SHORT_RUN_ERROR = (
-    0.1  # relative error of a count of one or two intervals that was counted for half of the time
-)
+# Relative error of a count of one or two intervals that was counted for half of the time.
+_SHORT_RUN_ERROR = 0.1
 _MOST_SHOWN = 8  # counts that nothing else contains
 _POINTS = 240  # neighboring intervals are added up to at most so many points before they are cut into phases
 DIFFERS = 1.05  # ratio between phases above which a level is reported
@@ -123,6 +122,7 @@ def levels_of_runs(runs, printed, names_in_file, *, whole_runs):
         if f"misses of {access}" in printed:
             printed_ratios[access] = printed[f"misses of {access}"]
     totals_by_event = _compute_medians(_total_counts(counts, timed=timed) for counts in frames)
+    # Counts come first, and are not replaced by what the tool printed.
     return level | printed_levels | level, ratios | printed_ratios | ratios, totals_by_event
 
 
@@ -479,9 +479,9 @@ def _compute_levels(counts, lengths, part):
     values_by_event = {
         event: values.to_numpy(float) for event, values in counts.items() if values.notna().any()
     }
-    instructions, cycles, task_clock = map(
-        values_by_event.get, ("instructions", "cycles", "task-clock")
-    )  # clock: [ms]
+    instructions = values_by_event.get("instructions")
+    cycles = values_by_event.get("cycles")
+    task_clock = values_by_event.get("task-clock")  # [ms]
     level = {"seconds": total(lengths)}
     if task_clock is not None and np.isnan(lengths).all():
         level["CPU seconds"] = total(task_clock / 1e3)

@@ -38,10 +38,8 @@ SUMMARY_VERSION = 3  # of the keys of the dict; docs/answers.md lists the versio
 _HARDLY_RAN = 0.05  # mean running share below which a kind of core hardly ran
 _ALL_THE_TIME = 0.995  # running share from which on an event was counted all the time
 _SLOWEST_GHZ = 1e-3  # no processor is slower: below this, cycles and task-clock do not belong together
-_KERNEL_LEVELS = (
-    "switches",
-    "migrations",
-)  # only the kernel causes them, so they are 0 if only user mode was counted
+# Only the kernel causes these levels, so they are 0 if only user mode was counted.
+_KERNEL_LEVELS = ("switches", "migrations")
 _NAMES_A_LIMIT = ("counted", "decided", "likely")  # certainties of a verdict with a limiting category
 _TIGHTER = "Tighter bounds: name the processor with --processor."
 
@@ -426,9 +424,8 @@ def _estimate_savings(runs, costs, ghz):
     Misses can't cost more slots than the back end loses, so the estimates are limited by its upper bound. These bounds
     are computed from the runs in which cycles and instructions were counted; without such runs there is no limit.
     """
-    from cmlib.cost import (
-        savings_without_misses,
-    )  # slow to import, and not needed for recordings of whole runs
+    # Slow to import, and not needed for recordings of whole runs.
+    from cmlib.cost import savings_without_misses
 
     complete_runs = [
         (counts, running) for counts, running in runs if {"instructions", "cycles"} <= set(counts)

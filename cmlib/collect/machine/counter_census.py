@@ -85,7 +85,7 @@ def census(*, events=_EVENTS):
 def supported(encodings):
     """List the events that this machine can count, in order; all of them if perf is missing or says nothing.
 
-    `encodings` maps names to what perf is given for them.
+    `encodings` maps names to perf's encodings.
     """
     if shutil.which("perf") is None:
         return list(encodings)

@@ -1,9 +1,9 @@
-"""Describe the host: what /proc and /sys say of processor, kernel and counters, and which perf is installed.
+"""Describe the host from /proc and /sys: processor, kernel, counters and the installed perf.
 
 :func:`describe` returns all of it as a dict, the part `machine` of a recording's metadata. The functions' `root`
 (path, default "/") is the folder that contains proc and sys. A PMU is a unit of counters as the kernel lists it.
-What the host does not say is None, or empty. :func:`raw_config` raises a CmlibError for a code that the counters do
-not take.
+Values that the host does not provide are None or empty. :func:`raw_config` raises a CmlibError for a code that the
+counters do not take.
 """
 
 import contextlib

@@ -28,10 +28,10 @@ class CountersBusy(CmlibError):
 def counters_lock(purpose, *, wait=False, held=None):
     """Hold the host's lock on the counters during a ``with`` block, among all users and folders of recordings.
 
-    Yields the lock's file descriptor (int), which a child may inherit to keep it. `purpose` (str) is shown to
-    others while they are refused. If another process holds the lock: CountersBusy, or with `wait` this one waits.
-    Whoever holds it already gives its descriptor (`held`), which is yielded and not closed. Raises a CmlibError if
-    the lock's file can't be opened.
+    Yields the lock's file descriptor (int), which a child may inherit to keep the lock. Other processes show `purpose`
+    (str) when they are refused. If another process holds the lock, this one waits with `wait`, or else raises
+    CountersBusy. A caller that holds the lock passes its descriptor as `held`, which is yielded and not closed. Raises
+    a CmlibError if the lock's file can't be opened.
     """
     if held is not None:
         yield held

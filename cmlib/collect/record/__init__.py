@@ -1,9 +1,9 @@
 """Record programs: run them under perf, as a plan of events says, and store what was counted.
 
-`record_program` records all sets of runs of a program; `record_attached` records what runs already. Both write into
-the folder of recordings and return the metadata files (paths) of the new runs. A run is one execution; a set is a
+`record_program` records all sets of runs of a program; `record_attached` counts processes that already run. Both write
+into the folder of recordings and return the metadata files (paths) of the new runs. A run is one execution; a set is a
 named plan of events; a pass is the runs that count all events of a set once. Both raise a RecordError if the
-program or perf fails, or if the runs that are there were recorded otherwise, and CountersBusy if another process
+program or perf fails, or if existing runs are not comparable with new ones, and CountersBusy if another process
 counts.
 """
 

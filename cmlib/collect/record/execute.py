@@ -137,7 +137,7 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
     plan : cmlib.collect.schedule.Plan
         The events to count.
     encodings : dict of str to str
-        What perf is given for each event.
+        Perf's encoding of each event.
     counted : LaunchSpec
         The command, and the processes to count. If it has `pids`, perf counts those processes while the command, their
         load, runs.
@@ -326,7 +326,7 @@ def stat_command(plan, encodings, output, *, options=(), command=()):
     """Write the ``perf stat`` command (list of str) that counts a plan's events by interval into the file `output`.
 
     It runs `command`; without one it counts what `options` name until it is stopped. `encodings` maps events to
-    what perf is given for them. Raises a ValueError if the plan has no events.
+    perf's encodings. Raises a ValueError if the plan has no events.
     """
     pinned = [_encode(event, plan.modifier, encodings, pinned=True) for event in plan.pinned]
     groups = [
@@ -341,7 +341,7 @@ def stat_command(plan, encodings, output, *, options=(), command=()):
 
 
 def _encode(event, modifier, encodings, *, pinned=False):
-    """Return what perf is given for an event; a pinned one gets the modifier D, so that it is never multiplexed."""
+    """Encode an event for perf; a pinned one gets the modifier D, so that it is never multiplexed."""
     encoding = encodings.get(event, f"{event}:{modifier}" if modifier else event)
     if not pinned:
         return encoding

@@ -76,7 +76,7 @@ class Request:
 def record_program(
     name, command, request, *, folder=None, lock=None, counters=None, wait=False, note="", on_demand=False
 ):
-    """Record the sets of runs of one program that a Request asks for; runs that are there are not repeated.
+    """Record the sets of runs of one program that a Request asks for; existing runs are not repeated.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ def record_program(
     Returns
     -------
     dict of str to list of Path
-        The metadata files of the new runs, by set; a list is empty if all runs were there.
+        The metadata files of the new runs, by set; a list is empty if all runs existed.
 
     Raises
     ------
     RecordError
-        If the program fails, perf refuses, or the runs that are there were recorded otherwise.
+        If the program fails, perf refuses, or existing runs are not comparable with new ones.
     CountersBusy
         If another recording is made, and `wait` is False.
     """
@@ -264,7 +264,7 @@ def plan_options(request, counters, table):
 
 
 def encodings(chosen, table, modifier):
-    """Choose what perf is given for each event: a dict of str by event.
+    """Encode each event for perf: a dict of str by event.
 
     `chosen` is "all", "core" or names with commas between. `table` is the event table of this machine (DataFrame of
     :func:`cmlib.collect.machine.known_events`), `modifier` perf's (str, such as "u"). Raises a RecordError if "all"

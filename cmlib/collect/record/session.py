@@ -1,4 +1,4 @@
-"""Record the runs of plans that are not there yet, and repeat a run that was not counted as planned.
+"""Record the missing runs of plans, and repeat a run that was not counted as planned.
 
 A Plan (:mod:`cmlib.collect.schedule`) has the events of one run. A part is the plan's number in its set, a pass is
 the number of the repetition. :func:`record` takes a command and Plans, and returns the metadata files (paths) of
@@ -93,7 +93,7 @@ def _explain_multiplexing(counts, running):
 def record(
     name, command, plans, *, encodings, counters, passes=1, folder=None, lock=None, on_demand=False, **about
 ):
-    """Record a program: make a run for each plan and pass that is not there yet.
+    """Record a program: make a run for each plan and pass that is missing.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def record(
     plans : list of Plan
         Plans (events of one run each) of one set.
     encodings : dict of str to str
-        What perf is given for each event.
+        Perf's encoding of each event.
     counters : dict
         The machine's counters: offered and good.
     passes : int, default 1
@@ -126,7 +126,7 @@ def record(
     Raises
     ------
     RecordError
-        If the program fails, a run is thrown away three times, or the runs that are there were recorded otherwise.
+        If the program fails, a run is discarded three times, or existing runs are not comparable with new ones.
     CountersBusy
         If another process counts.
     """
@@ -237,9 +237,10 @@ def check_room(folder):
 
 
 def planned_metadata(plan, pass_number, encodings, about):
-    """Return the metadata (dict) of a run that are known before it is made: `about` (dict), and those of its `plan`.
+    """Return the metadata (dict) of a run that are known before it is made.
 
-    `pass_number` is the run's (int), `encodings` a dict from event to what perf is given for it.
+    They are `about` (dict) and the entries of its `plan`. `pass_number` is the number of the repetition (int).
+    `encodings` is a dict from event to perf's encoding.
     """
     event_by_second_reading = second_readings(plan.events)
     return about | {

@@ -99,7 +99,7 @@ def record_simulated(
 ):
     """Record a program under Callgrind, which counts all simulated events at once.
 
-    Runs that are there are not repeated.
+    Runs that exist already are not repeated.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def record_simulated(
     Raises
     ------
     RecordError
-        If Valgrind or the program is missing or fails, or the runs that are there were simulated otherwise.
+        If Valgrind or the program is missing or fails, or if existing runs are not comparable with new ones.
     """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, set_name)
