@@ -147,7 +147,7 @@ def _trimmed(row):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("1.0,5,,cycles,1,100.00\n", "does not begin as output of Callgrind does"),
+        ("1.0,5,,cycles,1,100.00\n", "was not written by Callgrind"),
         (GOLDEN[: GOLDEN.rindex("totals:")], "is cut off: .* have totals"),
         ("version: 1\nevents: Ir\n", "0 have totals. Did the program run"),
         ("version: 1\n", "has no line `events:`"),
@@ -196,7 +196,7 @@ def test_a_forged_run_is_refused_in_words(text, complaint):
 
 
 def test_parts_that_tell_of_too_many_functions_are_refused_before_they_fill_memory(monkeypatch):
-    monkeypatch.setattr("cmlib.io.callgrind._MOST_ROWS", 20)
+    monkeypatch.setattr("cmlib.io.callgrind.functions._MOST_ROWS", 20)
     with pytest.raises(CallgrindError, match="--every-blocks"):
         read_functions(GOLDEN)
 
