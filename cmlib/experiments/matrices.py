@@ -30,6 +30,7 @@ from cmlib.io.archive.runs import TIME
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.parallel import Workers
 from cmlib.rank.boosting import regressor
+from cmlib.rank.duplicates import find_duplicates
 from cmlib.rank.leaks import find_proportional, find_ticking
 from cmlib.rank.refinement import error_of_mean, relative_error
 from cmlib.rank.variation import LEAST_VARIATION, find_start_and_exit, relative_deviation
@@ -81,6 +82,9 @@ class Matrix:
         (:func:`find_aliases`).
     alias_rules : Series
         For each event in `aliases`, the rule (str) by which it was left out, such as :data:`KIND_OF_INSTRUCTION`.
+    duplicates : Series
+        Events that were left out because another event has the same counts. Index: event; value: name of the other
+        event (:func:`cmlib.rank.duplicates.find_duplicates`).
     ends : (int, int)
         Numbers of rows that were left out at the start and at the exit of the process
         (:func:`cmlib.rank.find_start_and_exit`).
@@ -93,11 +97,12 @@ class Matrix:
     ticking: pd.Series = field(default_factory=partial(pd.Series, dtype=float))
     aliases: pd.DataFrame = field(default_factory=pd.DataFrame)
     alias_rules: pd.Series = field(default_factory=partial(pd.Series, dtype=str))
+    duplicates: pd.Series = field(default_factory=partial(pd.Series, dtype=str))
     ends: tuple[int, int] = (0, 0)
 
     @property
     def all_events(self) -> pd.DataFrame:
-        """Rates of all events, including the aliases of the target, as the papers rank them: a DataFrame like X."""
+        """Rates of all events, including the aliases of the target but no duplicates: a DataFrame like X."""
         return self.X.join(self.aliases) if self.aliases.shape[1] else self.X
 
     def error(self, measured: ArrayLike, predicted: ArrayLike) -> float:
@@ -221,7 +226,7 @@ def matrix(
     except from totals of whole runs. Aliases, which are events that are IPC under another name, are left out, too
     (:func:`find_aliases`); the Matrix has their rates. For another target, an event is an alias if its ratio to the
     target is constant, so that the target explains 99 % of its variance; minor faults are often such an alias of page
-    faults.
+    faults. Of events with the same counts, only the first is kept.
 
     Parameters
     ----------
@@ -258,6 +263,7 @@ def matrix(
         rules = find_aliases(data.X, data.ipc, per=per, table=table)
     else:
         rules = _find_copies(data.X, data.ipc)
+    data, rules = _drop_duplicates(data, rules)
     return replace(_separate_aliases(data, rules, target), ticking=ticking)
 
 
@@ -286,6 +292,22 @@ def _separate_aliases(data, rules, target):
         holdout = held_out_X.drop(columns=names), held_out_ipc
     X = data.X.drop(columns=names)
     return replace(data, X=X, aliases=data.X[names], alias_rules=rules, holdout=holdout)
+
+
+def _drop_duplicates(data, rules):
+    """Drop each event of a Matrix with the same counts as another event; return the Matrix and the rules of aliases.
+
+    Aliases come first, so that an event with the same counts as an alias is dropped as its duplicate.
+    """
+    others = [event for event in data.X if event not in rules.index]
+    duplicates = find_duplicates(data.X[[*rules.index, *others]])
+    holdout = data.holdout
+    if holdout:
+        held_out_X, held_out_ipc = holdout
+        holdout = held_out_X.drop(columns=duplicates.index), held_out_ipc
+    X = data.X.drop(columns=duplicates.index)
+    data = replace(data, X=X, holdout=holdout, duplicates=duplicates)
+    return data, rules.drop(duplicates.index, errors="ignore")
 
 
 def _find_copies(X, rate):
