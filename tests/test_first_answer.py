@@ -14,6 +14,7 @@ from cmlib.experiments.summary import summarize_runs
 from cmlib.report.overview import build_index
 from cmlib.report.program import write_summaries
 from cmlib.topdown import summarize
+from tests.perf_output import GOLDEN
 
 TABLE = """
  Performance counter stats for './app':
@@ -60,20 +61,35 @@ WAITING = {
 }
 
 
-def test_a_program_that_waits_is_looked_at_off_cpu_before_its_slots():
-    waiting = first_of(
+def test_a_program_that_is_mostly_off_the_cpu_is_looked_at_there_before_its_slots():
+    idle = first_of(
         {"user_s": 0.01, "system_s": 0.04},
         task_clock=50,
         context_switches=400,
         cycles=1.5e8,
         instructions=1.2e8,
     )
-    first = waiting["first"]
-    assert waiting["utilization"]["state"] == first["kind"] == "waits"
-    assert waiting["utilization"]["kernel"] == pytest.approx(80)
-    assert "offcputime" in first["advice"][0]["text"] and "5 % of the time" in first["details"][0]
+    first = idle["first"]
+    assert idle["utilization"]["state"] == first["kind"] == "off CPU"
+    assert idle["utilization"]["kernel"] == pytest.approx(80)
+    assert "80 % of the CPU time in the kernel" in first["headline"]
+    assert "offcputime" in first["advice"][-1]["text"]
     busy = first_of(task_clock=500, cycles=1.5e9, instructions=1.2e9)
     assert busy["utilization"]["state"] == "computes"
+
+
+@pytest.mark.parametrize(("name", "percent"), [("slept", 3), ("preempted", 11)])
+def test_counts_do_not_decide_whether_a_program_slept_or_was_preempted(name, percent):
+    """The two recordings are real: one program slept, the other competed with two busy loops for one CPU."""
+    file = GOLDEN / f"perf-6.1/{name}.txt"
+    first = json.loads(CliRunner().invoke(main, ["summarize", str(file), "--json"]).stdout)["first"]
+    assert first["kind"] == "off CPU" and "wait" not in first["headline"]
+    assert "slept" in first["details"][0] and "preempted" in first["details"][0]
+    (limit,) = [text for text in first["details"] if f"saves at most {percent} %" in text]
+    assert limit.startswith("If it only slept") and "If it was preempted, this limit does not hold" in limit
+    assert {entry["at_most"] for entry in first["advice"]} == {None}
+    actions = [entry["action"] for entry in first["advice"]]
+    assert "idle machine" in actions[0] and "perf sched record" in actions[1]
 
 
 def test_a_large_share_of_the_kernel_leads_there_and_names_what_explains_it():

@@ -49,6 +49,13 @@ def test_levels(name, levels):
         assert answer["levels"][level] == pytest.approx(value, rel=0.01), level
 
 
+def test_a_program_with_little_cpu_time_is_looked_at_off_the_cpu_first():
+    (answer,) = summarize("waits.txt")
+    assert answer["first"]["kind"] == "off CPU"
+    assert "78 % of the CPU time in the kernel" in answer["first"]["headline"]
+    assert answer["cycles"]
+
+
 def test_runs_of_a_commented_table():
     (answer,) = summarize("commented.csv")
     assert answer["runs"] == 2 and answer["levels"]["instructions a cycle"] == 2.5

@@ -29,7 +29,7 @@ from cmlib.topdown.first_answer import NOT_KNOWN, NOT_SEPARATED
 
 SUMMARIES = "programs.json"
 ANSWERS = "answers.json"
-ANSWERS_VERSION = 4  # of answers.json, as docs/answers.md describes it
+ANSWERS_VERSION = 5  # of answers.json, as docs/answers.md describes it
 CATEGORIES = ("retired", "bad speculation", "front end", "back end")  # in the order in which bars are stacked
 # Separates a piece of advice from its explanation, which a table leaves out.
 _EXPLANATION = re.compile(r"; | \(")

@@ -8,7 +8,7 @@ a :class:`FirstAnswer`, from which the terminal, the page and `answers.json` are
 from dataclasses import dataclass
 
 from cmlib.shell import as_code, command_code, command_line
-from cmlib.topdown.utilization import IN_KERNEL, WAITS
+from cmlib.topdown.utilization import IN_KERNEL, OFF_CPU
 
 KNOWN_COST, SLOTS, USEFUL_WORK, LIKELY_BACK_END, NOT_SEPARATED, NOT_KNOWN = (
     "known cost",
@@ -47,15 +47,15 @@ class FirstAnswer:
     Attributes
     ----------
     kind : str
-        ``waits``, ``kernel``, ``known cost``, ``slots`` (the top-down account decides), ``useful work``,
+        ``off CPU``, ``kernel``, ``known cost``, ``slots`` (the top-down account decides), ``useful work``,
         ``likely back end`` (by elimination), ``not separated`` or ``not known``.
     headline : str
         One sentence.
     details : list of str
         Sentences that explain it.
     advice : list of dict
-        What to try, the first thing first: category, action, at_most [% of the cycles, or of the time if it waits; None
-        if not known] and text.
+        What to try, the first thing first: category, action, at_most [% of the cycles, or of the CPU time if the kernel
+        takes it; None if not known] and text.
     separate : str
         The command that records the events that tell the possible losses apart, or that simulates the program if
         cycles were not counted. "" if no loss is left open, or if another step comes first.
@@ -112,8 +112,8 @@ def find_first_answer(
     -------
     FirstAnswer
     """
-    if utilization.state == WAITS:
-        return _answer_waiting(utilization)
+    if utilization.state == OFF_CPU:
+        return _answer_off_cpu(utilization, words)
     if utilization.state == IN_KERNEL:
         return _answer_in_kernel(utilization, words)
     if account and account["how"] != "open":
@@ -131,18 +131,36 @@ def find_first_answer(
     return _answer_without_cycles(utilization, words, lacks_cycles)
 
 
-def _answer_waiting(utilization):
-    """Answer for a program that was on a CPU for less than half of the time."""
-    action = "find what it waits for (`perf trace -s`, `perf sched timehist`, or offcputime of BCC)"
-    at_most = 100 * utilization.cpus
-    entry = {
-        "category": "waiting",
-        "action": action,
-        "at_most": None,
-        "text": action,
-    }
-    details = [f"Faster code saves at most {at_most:.0f} % of the time.", *utilization.describe_costs()]
-    return FirstAnswer(WAITS, utilization.describe(), details, [entry], "", "")
+def _answer_off_cpu(utilization, words):
+    """Answer for a program that was on a CPU for less than half of the time.
+
+    A sleeping program and a preempted one have the same counts, so the advice begins with ways to find out which it is.
+    Faster code has a limited effect only on a program that slept.
+    """
+    details = [
+        "The counts do not show why. Either it slept (it waited for input or output, a lock or a timer), or it was "
+        "preempted (it was ready to run, but other programs had the CPU).",
+        f"If it only slept, faster code saves at most {100 * utilization.cpus:.0f} % of the time. "
+        "If it was preempted, this limit does not hold.",
+        *utilization.describe_costs(),
+    ]
+    record = command_code("perf", "sched", "record", "--", *words)
+    time = command_code("/usr/bin/time", "-v", *words)
+    advice = [
+        _advise_off_cpu("repeat it on an idle machine: if it then uses more CPUs, it was preempted"),
+        _advise_off_cpu(
+            f"trace the scheduler (as root): {record}, then `perf sched timehist --summary --state`; sleep and iowait "
+            "are the time that it waited, preempt and delay the time that it was ready but had no CPU"
+        ),
+        _advise_off_cpu(f"without root, run {time}: many involuntary context switches suggest preemption"),
+        _advise_off_cpu("if it slept, find what it waited for (`perf trace -s`, or offcputime of BCC)"),
+    ]
+    return FirstAnswer(OFF_CPU, utilization.describe(), details, advice, "", "")
+
+
+def _advise_off_cpu(action):
+    """Make an entry of advice for a program that is mostly off the CPU."""
+    return {"category": OFF_CPU, "action": action, "at_most": None, "text": action}
 
 
 def _answer_in_kernel(utilization, words):

@@ -34,7 +34,7 @@ from cmlib.topdown.sentences import (
 from cmlib.topdown.slot_summary import Recording, SlotSummary, percent, summarize_slots
 from cmlib.topdown.utilization import Utilization, measure_utilization
 
-SUMMARY_VERSION = 3  # of the keys of the dict; docs/answers.md lists the versions
+SUMMARY_VERSION = 4  # of the keys of the dict; docs/answers.md lists the versions
 _HARDLY_RAN = 0.05  # mean running share below which a kind of core hardly ran
 _ALL_THE_TIME = 0.995  # running share from which on an event was counted all the time
 _SLOWEST_GHZ = 1e-3  # no processor is slower: below this, cycles and task-clock do not belong together

@@ -1,4 +1,4 @@
-"""Find out whether a program computes, waits, or spends its time in the kernel.
+"""Find out whether a program computes, is off the CPU, or spends its time in the kernel.
 
 :func:`measure_utilization` takes the levels of a recording (:func:`cmlib.topdown.run_levels.levels_of_runs`) and, where
 they are known, the seconds in user mode and in the kernel. It returns a :class:`Utilization`.
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from cmlib.topdown.costs import common
 
-WAITS, IN_KERNEL, COMPUTES, UNKNOWN = "waits", "kernel", "computes", "unknown"
-_WAITS_BELOW = 0.5  # CPUs utilized below which a program mostly waits
+OFF_CPU, IN_KERNEL, COMPUTES, UNKNOWN = "off CPU", "kernel", "computes", "unknown"
+_OFF_CPU_BELOW = 0.5  # CPUs utilized below which a program is mostly off the CPU
 _KERNEL_LEADS = 100 / 3  # percent of the CPU time from which on the kernel is looked at first
 _KERNEL_IS_NAMED = 10  # percent of the CPU time from which on the kernel's share is printed
 # System times come from a clock that ticks every few milliseconds: shorter runs do not limit the costs of the kernel.
@@ -42,12 +42,13 @@ class KernelCost:
 
 @dataclass(frozen=True)
 class Utilization:
-    """Whether a program computes, waits, or spends its time in the kernel.
+    """Whether a program computes, is off the CPU, or spends its time in the kernel.
 
     Attributes
     ----------
-    state : {"waits", "kernel", "computes", "unknown"}
-        ``waits`` below half a CPU; ``kernel`` if a third of the CPU time or more is system time.
+    state : {"off CPU", "kernel", "computes", "unknown"}
+        ``off CPU``: less than half a CPU was used. The program slept or was preempted; counts do not show which.
+        ``kernel``: a third of the CPU time or more is system time.
     seconds, cpu_seconds, cpus : float or None
         Elapsed time [s], CPU time [s], and their ratio: the CPUs utilized.
     kernel : float or None
@@ -67,24 +68,21 @@ class Utilization:
     costs: tuple[KernelCost, ...]
 
     def describe(self):
-        """Describe waiting, or a notable share of the kernel, in one sentence (str); "" if it just computes."""
-        if self.state == WAITS:
-            return self._describe_waiting()
+        """Describe a low utilization or a notable share of the kernel in one sentence; "" if neither applies."""
+        if self.state == OFF_CPU:
+            return self._describe_off_cpu()
         if self.state == IN_KERNEL:
             return f"The kernel takes {self.kernel:.0f} % of the CPU time (sys)."
         if self.kernel is not None and self.kernel >= _KERNEL_IS_NAMED:
             return f"The kernel takes {self.kernel:.0f} % of the CPU time."
         return ""
 
-    def _describe_waiting(self):
-        if self.seconds is None:
-            sentence = f"It waits: the program used {self.cpus:.2g} CPUs"
-        else:
-            sentence = (
-                f"It waits: the program was on a CPU for {self.cpu_seconds:.2g} of {self.seconds:.3g} s"
-            )
+    def _describe_off_cpu(self):
+        sentence = f"Mostly off the CPU: the program used {self.cpus:.2g} CPUs"
+        if self.seconds is not None:
+            sentence += f" ({self.cpu_seconds:.2g} s of CPU time in {self.seconds:.3g} s)"
         if self.kernel is not None and self.kernel >= _KERNEL_IS_NAMED:
-            sentence += f", {self.kernel:.0f} % of that in the kernel"
+            sentence += f", {self.kernel:.0f} % of the CPU time in the kernel"
         if self.switches_a_second:
             sentence += f", with a context switch every {1000 / self.switches_a_second:.2g} ms"
         return f"{sentence}."
@@ -140,8 +138,8 @@ def measure_utilization(level, *, user_s=None, system_s=None):
 
 
 def _classify(cpus, kernel):
-    if cpus is not None and cpus < _WAITS_BELOW:
-        return WAITS
+    if cpus is not None and cpus < _OFF_CPU_BELOW:
+        return OFF_CPU
     if kernel is not None and kernel >= _KERNEL_LEADS:
         return IN_KERNEL
     return UNKNOWN if cpus is None else COMPUTES
