@@ -1,7 +1,8 @@
-"""Draw figures with seaborn and matplotlib: functions take results, mostly pandas objects, and compute nothing.
+"""Draw figures of results with seaborn and matplotlib.
 
-Functions named after a figure make a new one and return ``(figure, axes)``: a matplotlib Figure, and its Axes or an
-array of them. They save and show nothing. Input is not checked, but a missing column raises a KeyError or ValueError.
+Functions take results, mostly pandas objects, and compute nothing. A function that is named after a figure makes a
+new figure and returns it with its Axes (one, or an array). It neither shows nor saves the figure. Input is not
+checked, but a missing column raises a KeyError or a ValueError.
 """
 
 from cmlib.plot.comparing import (

@@ -1,7 +1,8 @@
-"""Figures that compare methods, programs and cases: bars, dots, heat maps and scatter plots.
+"""Draw figures that compare methods, programs and cases.
 
-Functions take DataFrames and the names of the columns to draw, and return (Figure, Axes): an array of Axes where
-there are several panels. A column that is missing is a KeyError or ValueError; other input is not checked.
+The figures are bars, dots, heat maps and scatter plots. Functions take DataFrames and the names of the columns to
+draw. They return a Figure and its Axes, or an array of Axes if there are several panels. A missing column raises a
+KeyError. Other input is not checked.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MARKERS = "osD^v"
-_MARKS_OF_CASES = "os^DvP"
+_CASE_MARKERS = "os^DvP"
 
 
 @styled
@@ -34,22 +35,22 @@ def dots_by_program(
     paper: dict[str, float] | None = None,
     grey: Collection[str] = (),
 ) -> tuple[Figure, Axes]:
-    """Draw a line for each value of the column "program", and on it a dot for each row, colored by the column `hue`.
+    """Plot a dot for each row of a table, grouped by program.
 
     Parameters
     ----------
     frame : DataFrame
         The rows to draw, with the columns "program", `value` and `hue`.
     value : str
-        Column drawn along the horizontal axis.
+        Column of the horizontal axis.
     hue : str
-        Column that colors the dots.
+        Column that decides the color. For example, the column with the name of the method.
     xlabel : str
-        Text at the horizontal axis.
+        Label of the horizontal axis.
     paper : dict of str to float, optional
-        Published numbers by program, drawn as crosses.
+        Published numbers, keyed by program. They are drawn as crosses.
     grey : collection of str, optional
-        Values of `hue` that are baselines, drawn in grey.
+        Values of `hue` that are drawn in gray. For example, the names of baselines.
 
     Returns
     -------
@@ -61,41 +62,54 @@ def dots_by_program(
     ValueError
         If a program of `paper` is not in the frame.
     """
-    programs, hues = list(dict.fromkeys(frame["program"])), list(dict.fromkeys(frame[hue]))
+    programs = list(dict.fromkeys(frame["program"]))
+    hues = list(dict.fromkeys(frame[hue]))
     slots = len(hues) + bool(paper)
     figure, ax = single(0.8 + max(0.25, 0.075 * slots) * len(programs))
     step = 0.8 / slots
-    for number, (name, colour) in enumerate(zip(hues, palette(len(hues)), strict=True)):
+    for number, (name, hue_color) in enumerate(zip(hues, palette(len(hues)), strict=True)):
         rows = frame[frame[hue] == name]
-        heights = [programs.index(of) - 0.4 + (number + 0.5) * step for of in rows["program"]]
-        color = GREY if name in grey else colour
-        marker = _MARKERS[number % len(_MARKERS)]
-        ax.plot(rows[value], heights, marker, color=color, markersize=5, label=name)
+        heights = [programs.index(program) - 0.4 + (number + 0.5) * step for program in rows["program"]]
+        color = GREY if name in grey else hue_color
+        ax.plot(rows[value], heights, _marker(number), color=color, markersize=5, label=name)
     if paper:
-        heights = [programs.index(of) + 0.4 - step / 2 for of in paper]
+        heights = [programs.index(program) + 0.4 - step / 2 for program in paper]
         ax.plot(list(paper.values()), heights, label="paper", **PAPER)
-    ax.set_yticks(range(len(programs)), programs)
-    ax.set(xlabel=xlabel, ylim=(len(programs) - 0.5, -0.5))
-    for row in range(1, len(programs)):
-        ax.axhline(row - 0.5, color="#e3e5e8", lw=0.8)
-    ax.grid(True, axis="x")
-    ax.grid(False, axis="y")
+    _separate_rows(ax, programs)
+    ax.set_xlabel(xlabel)
     legend_right(ax)
     return figure, ax
 
 
+def _marker(number):
+    """Return the marker with this number; markers repeat after the last one."""
+    return _MARKERS[number % len(_MARKERS)]
+
+
+def _separate_rows(ax, names):
+    """Label the rows of the vertical axis from top to bottom, with a line between them."""
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    for row in range(1, len(names)):
+        ax.axhline(row - 0.5, color="#e3e5e8", lw=0.8)
+    ax.grid(True, axis="x")
+    ax.grid(False, axis="y")
+
+
 @styled
 def heat(frame: pd.DataFrame, *, label: str, centre: float | None = None) -> tuple[Figure, Axes]:
-    """Draw a table of numbers as a heat map, rows down and columns across, each number written in its cell.
+    """Plot a table of numbers as a heat map.
+
+    The color scale ends at the 2nd and the 98th percentile of the numbers.
 
     Parameters
     ----------
     frame : DataFrame
-        The numbers; cells of NaN stay empty.
+        The numbers. Cells with NaN stay empty.
     label : str
-        Text at the color bar, whose ends are the 2nd and 98th percentile of the numbers.
+        Label of the color bar.
     centre : float, optional
-        Value from which colors diverge.
+        Middle of a diverging color scale. Without it, the scale is sequential.
 
     Returns
     -------
@@ -115,14 +129,14 @@ def heat(frame: pd.DataFrame, *, label: str, centre: float | None = None) -> tup
 
 @styled
 def counts(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
-    """Draw stacked bars of a table of counts, one bar per row (named by the index), one color per column.
+    """Plot a table of counts as stacked bars.
 
     Parameters
     ----------
     frame : DataFrame
-        The counts.
+        The counts. Each row is a bar, each column a color. The index names the bars.
     ylabel : str
-        Text at the vertical axis.
+        Label of the vertical axis.
 
     Returns
     -------
@@ -145,19 +159,21 @@ def grouped_bars(
     paper: dict[str, dict] | None = None,
     grey: Collection[str] = (),
 ) -> tuple[Figure, np.ndarray]:
-    """Draw groups of bars, such as errors by program before and after cleaning, with a paper's values beside them.
+    """Plot groups of bars in one or several panels.
+
+    Published values are a last group of hatched bars, named "paper". At most two panels are in a row.
 
     Parameters
     ----------
     frames : dict of str to DataFrame
-        Title of a panel to its bars: one group per row (named by the index), one color per column. All panels have the
-        same columns, and at most two are side by side.
+        Heights of the bars, keyed by title of the panel. Each row is a group, each column a color. The index names
+        the groups. All frames have the same columns.
     ylabel : str
-        Quantity and unit.
+        Label of the vertical axes, with the unit.
     paper : dict of str to dict, optional
-        Title of a panel to values that a paper prints, by column: a last group named "paper", with hatched bars.
+        Published values, keyed by title of the panel. Each is a dict of heights, keyed by column.
     grey : collection of str, optional
-        Columns that are baselines, drawn in grey.
+        Columns that are drawn in gray. For example, baselines.
 
     Returns
     -------
@@ -168,20 +184,11 @@ def grouped_bars(
     paper = paper or {}
     for ax, (title, frame) in zip(axes, frames.items(), strict=True):
         colors = dict(zip(frame, palette(frame.shape[1]), strict=True)) | dict.fromkeys(grey, GREY)
-        width = 0.8 / frame.shape[1]
-        names = list(frame.index)
-        for place, column in enumerate(frame):
-            offset = (place - (frame.shape[1] - 1) / 2) * width
-            positions = [number + offset for number in range(len(names))]
-            ax.bar(positions, frame[column], width, color=colors[column], label=column)
-        printed = paper.get(title, {})
-        for place, (column, height) in enumerate(printed.items()):
-            at = len(frame) + (place - (len(printed) - 1) / 2) * width
-            ax.bar(at, height, width, color=colors[column], hatch="///", edgecolor="white")
-            ax.annotate(f"{height:g}", (at, height), ha="center", va="bottom", fontsize=8)
-        if printed:
-            names.append("paper")
-        ax.set_xticks(range(len(names)), names)
+        published = paper.get(title, {})
+        _draw_groups(ax, frame, colors)
+        _draw_published(ax, published, len(frame), 0.8 / frame.shape[1], colors)
+        groups = [*frame.index, "paper"] if published else list(frame.index)
+        ax.set_xticks(range(len(groups)), groups)
         ax.margins(y=0.1)
         ax.set(title=title, ylabel=ylabel, ylim=(0, None))
         ax.grid(False, axis="x")
@@ -189,24 +196,41 @@ def grouped_bars(
     return figure, axes
 
 
+def _draw_groups(ax, frame, colors):
+    """Draw a group of bars for each row of the frame, a bar for each column."""
+    width = 0.8 / frame.shape[1]
+    for number, column in enumerate(frame):
+        offset = (number - (frame.shape[1] - 1) / 2) * width
+        positions = [group + offset for group in range(len(frame))]
+        ax.bar(positions, frame[column], width, color=colors[column], label=column)
+
+
+def _draw_published(ax, published, group, width, colors):
+    """Draw published values as hatched bars around the position `group`, each with its number."""
+    for number, (column, height) in enumerate(published.items()):
+        position = group + (number - (len(published) - 1) / 2) * width
+        ax.bar(position, height, width, color=colors[column], hatch="///", edgecolor="white")
+        ax.annotate(f"{height:g}", (position, height), ha="center", va="bottom", fontsize=8)
+
+
 @styled
 def points(
     frames: dict[str, pd.DataFrame], *, x: str, y: str, xlabel: str, ylabel: str, size: float = 3
 ) -> tuple[Figure, np.ndarray]:
-    """Draw scatter plots of the columns `x` and `y`, a panel for each of `frames`.
+    """Plot two columns against each other, one panel per table.
 
-    Points are drawn as pixels even in vector graphics, as there are many.
+    Points are drawn as pixels in vector graphics too, because there may be many.
 
     Parameters
     ----------
     frames : dict of str to DataFrame
-        Frames by title.
+        The tables, keyed by title of the panel.
     x, y : str
-        Names of the columns.
+        Columns of the horizontal and of the vertical axis.
     xlabel, ylabel : str
-        Texts at the axes.
+        Labels of the axes.
     size : float, default 3
-        Size of a point [points²]; from 10 on, points are less transparent.
+        Area of a point [points²]. Points of 10 or more are less transparent.
 
     Returns
     -------
@@ -223,14 +247,14 @@ def points(
 
 @styled
 def run_times(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
-    """Draw run times of programs in the order of their runs, one point per run, one color per program.
+    """Plot the run time of each run of several programs.
 
     Parameters
     ----------
     frame : DataFrame
-        A row per run, with the columns "program" and "seconds".
+        One row per run, in the order of the runs. Columns: "program" and "seconds".
     ylabel : str
-        Text at the vertical axis.
+        Label of the vertical axis.
 
     Returns
     -------
@@ -239,9 +263,9 @@ def run_times(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
     """
     figure, ax = single(2.9)
     programs = list(dict.fromkeys(frame["program"]))
-    for name, colour in zip(programs, palette(len(programs)), strict=True):
+    for name, color in zip(programs, palette(len(programs)), strict=True):
         seconds = frame.loc[frame["program"] == name, "seconds"].to_numpy()
-        ax.plot(range(1, len(seconds) + 1), seconds, "o", color=colour, ms=3.5, label=name)
+        ax.plot(range(1, len(seconds) + 1), seconds, "o", color=color, ms=3.5, label=name)
     ax.set(xlabel="run", ylabel=ylabel, ylim=(0, None))
     legend_right(ax)
     return figure, ax
@@ -251,18 +275,18 @@ def run_times(frame: pd.DataFrame, *, ylabel: str) -> tuple[Figure, Axes]:
 def by_case(
     frame: pd.DataFrame, *, ylabel: str, levels: dict[str, float] | None = None, log: bool = True
 ) -> tuple[Figure, Axes]:
-    """Draw a mark for each number of a table: rows are cases, from left to right; columns differ by color and mark.
+    """Plot a marker for each number of a table, rows from left to right.
 
     Parameters
     ----------
     frame : DataFrame
-        The numbers; the index names the cases.
+        The numbers. Each row is a position, each column a color and a marker. The index names the positions.
     ylabel : str
-        Text at the vertical axis.
+        Label of the vertical axis.
     levels : dict of str to float, optional
-        Heights of lines across, by label.
+        Heights of horizontal lines, keyed by label.
     log : bool, default True
-        True for a logarithmic vertical axis; else it begins at 0.
+        Whether the vertical axis is logarithmic. A linear axis begins at 0.
 
     Returns
     -------
@@ -270,12 +294,12 @@ def by_case(
     axes : Axes
     """
     figure, ax = single(3.4)
-    places = range(len(frame))
-    for column, colour, mark in zip(frame, palette(frame.shape[1]), cycle(_MARKS_OF_CASES), strict=False):
-        ax.plot(places, frame[column].to_numpy(), mark, color=colour, ms=4.5, label=column, alpha=0.9)
+    positions = range(len(frame))
+    for column, color, marker in zip(frame, palette(frame.shape[1]), cycle(_CASE_MARKERS), strict=False):
+        ax.plot(positions, frame[column].to_numpy(), marker, color=color, ms=4.5, label=column, alpha=0.9)
     for (label, level), style in zip((levels or {}).items(), cycle(("--", ":", "-.")), strict=False):
         ax.axhline(level, color="#333333", lw=1, ls=style, label=f"{label}: {level:g}")
-    ax.set_xticks(places, frame.index, rotation=90)
+    ax.set_xticks(positions, frame.index, rotation=90)
     ax.set(ylabel=ylabel, xlim=(-0.7, len(frame) - 0.3))
     if log:
         ax.set_yscale("log")
@@ -289,16 +313,16 @@ def by_case(
 def parts_across(
     frames: dict[str, pd.DataFrame], *, xlabel: str, totals: dict[str, pd.Series] | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Draw signed parts of a sum as horizontal bars, stacked to both sides of 0.
+    """Plot the positive and negative parts of a sum as stacked horizontal bars.
 
     Parameters
     ----------
     frames : dict of str to DataFrame
-        A panel for each, under its title: rows are cases (named by the index) from top to bottom, columns are parts.
+        The parts, keyed by title of the panel. Each row is a bar, each column a part. The index names the bars.
     xlabel : str
-        Quantity and unit of the parts.
+        Label of the horizontal axis, with the unit.
     totals : dict of str to Series, optional
-        The sum of each case, drawn as a black mark.
+        The sum of each row, keyed by title of the panel. Sums are drawn as black marks.
 
     Returns
     -------
@@ -312,12 +336,7 @@ def parts_across(
     axes = grid[:, 0]
     for ax, (title, frame) in zip(axes, frames.items(), strict=True):
         rows = range(len(frame))
-        ends = {True: [0.0] * len(frame), False: [0.0] * len(frame)}  # of the bars above and below 0
-        for part, colour in zip(frame, palette(frame.shape[1]), strict=True):
-            starts = [ends[value >= 0][row] for row, value in enumerate(frame[part])]
-            ax.barh(rows, frame[part], left=starts, color=colour, height=0.7, label=part)
-            for row, value in enumerate(frame[part]):
-                ends[value >= 0][row] += value
+        _stack_parts(ax, frame)
         if totals is not None:
             ax.plot(totals[title], rows, "D", color="black", ms=4, label="sum")
         ax.set_yticks(rows, frame.index)
@@ -333,22 +352,38 @@ def parts_across(
     return figure, axes
 
 
+def _stack_parts(ax, frame):
+    """Draw the parts of each row, positive parts to the right of 0 and negative parts to the left."""
+    rows = range(len(frame))
+    right_ends = [0.0] * len(frame)
+    left_ends = [0.0] * len(frame)
+    for part, color in zip(frame, palette(frame.shape[1]), strict=True):
+        values = list(frame[part])
+        starts = [right_ends[row] if value >= 0 else left_ends[row] for row, value in enumerate(values)]
+        ax.barh(rows, frame[part], left=starts, color=color, height=0.7, label=part)
+        for row, value in enumerate(values):
+            ends = right_ends if value >= 0 else left_ends
+            ends[row] += value
+
+
 @styled
 def ranges_by_case(
     frames: dict[str, pd.DataFrame], *, value: str, low: str, high: str, label: str, hue: str, xlabel: str
 ) -> tuple[Figure, np.ndarray]:
-    """Draw values with ranges: a panel for each of `frames`, a line for each label, a color for each `hue`.
+    """Plot values with their ranges, one panel per table.
 
     Parameters
     ----------
     frames : dict of str to DataFrame
-        Title of a panel to its rows.
+        The tables, keyed by title of the panel.
     value, low, high : str
-        Columns: the value, and the ends of its range.
-    label, hue : str
-        Columns: the text at the vertical axis, in the order in which it first appears, and what colors stand for.
+        Columns: the value and the ends of its range.
+    label : str
+        Column: the name of the row of the figure. Rows are in the order of first appearance.
+    hue : str
+        Column that decides the color.
     xlabel : str
-        Quantity and unit of the values.
+        Label of the horizontal axis, with the unit.
 
     Returns
     -------
@@ -357,18 +392,19 @@ def ranges_by_case(
     """
     n_lines = max(frame[label].nunique() for frame in frames.values())
     figure, axes = panels(list(frames), columns=2, height=0.8 + 0.27 * n_lines, sharex=True)
-    kinds = list(dict.fromkeys(kind for frame in frames.values() for kind in frame[hue]))
+    hues = list(dict.fromkeys(kind for frame in frames.values() for kind in frame[hue]))
     for ax, (title, frame) in zip(axes, frames.items(), strict=True):
         labels = list(dict.fromkeys(frame[label]))
-        for number, (kind, colour) in enumerate(zip(kinds, palette(len(kinds)), strict=True)):
-            rows = frame[frame[hue] == kind]
-            heights = [labels.index(name) + 0.3 * (number - (len(kinds) - 1) / 2) for name in rows[label]]
-            ax.hlines(heights, rows[low], rows[high], color=colour, lw=1.5)
-            ax.plot(rows[value], heights, _MARKERS[number % len(_MARKERS)], color=colour, ms=5, label=kind)
+        for number, (name, color) in enumerate(zip(hues, palette(len(hues)), strict=True)):
+            rows = frame[frame[hue] == name]
+            offset = 0.3 * (number - (len(hues) - 1) / 2)
+            heights = [labels.index(row_label) + offset for row_label in rows[label]]
+            ax.hlines(heights, rows[low], rows[high], color=color, lw=1.5)
+            ax.plot(rows[value], heights, _marker(number), color=color, ms=5, label=name)
         ax.set_yticks(range(len(labels)), labels)
         ax.invert_yaxis()
         ax.grid(True, axis="x")
         ax.grid(False, axis="y")
         ax.set(title=title, xlabel=xlabel)
-    legend_below(figure, axes[0], len(kinds))
+    legend_below(figure, axes[0], len(hues))
     return figure, axes

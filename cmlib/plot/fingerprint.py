@@ -1,14 +1,16 @@
-"""Figures of fingerprints: the decision tree, a program's classes over time, accuracy curves, classes of cases.
+"""Draw figures of fingerprints.
 
-A fingerprint gives each slice (a short stretch) of a program's run a class: pathological (P) or not (N), and which
-resource limits it, such as P_Mem_L2 or N_CPU; "unknown" if it is like none of the training data. Functions return
-(Figure, Axes); a missing column is a KeyError, else input is not checked.
+A fingerprint gives each slice of a run (a short stretch of time) a class. Examples are ``P_Mem_L2`` (pathological,
+limited by the L2 cache), ``N_CPU`` (not pathological) and ``unknown`` (like none of the training data).
+:func:`decision_tree` draws the classifier, :func:`phase_timeline` the classes of one run, :func:`class_tiles` the
+classes of many programs, and :func:`accuracy_curve` the accuracy of several settings. Functions return a Figure and
+its Axes.
 """
 
 from __future__ import annotations
 
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cmlib.places import yaml_beside
 from cmlib.plot.style import GREY, blank, legend_right, palette, single, styled
@@ -23,21 +25,25 @@ __all__ = ["accuracy_curve", "class_tiles", "decision_tree", "phase_timeline"]
 
 _LOOK = yaml_beside(__file__)
 COLOURS = _LOOK["classes"] | {"unknown": GREY}
-_ROW, _STEP, _INDENT = 0.26, 0.7, 0.15  # of the tree [inches]
+# Sizes of the tree [inches]: height of a row, indentation of a level, and distance of a branch from its question.
+_ROW_HEIGHT, _LEVEL_WIDTH, _BRANCH_OFFSET = 0.26, 0.7, 0.15
 _DEEP = 10  # trees with this number of levels or more have smaller answers
 
 
 @styled
 def decision_tree(tree: dict, *, meanings: dict[str, str] | None = None) -> tuple[Figure, Axes]:
-    """Draw a decision tree as an outline: a question on each line, and its two answers, yes and no, indented below it.
+    """Plot a decision tree as an outline.
+
+    Each line is a question. Its two answers, yes and no, are indented below it.
 
     Parameters
     ----------
     tree : dict
-        Nested. Inner nodes have node (a number, unique), event, threshold, left (values at most the threshold) and
-        right; leaves have node, label (the class), n (training rows) and wrong (those of other classes).
+        The root node. A question has the keys node (a unique number), event, threshold, left (the node for values up
+        to the threshold) and right. A leaf has the keys node, label (the class), n (number of training rows) and
+        wrong (number of training rows of other classes).
     meanings : dict of str to str, optional
-        Meaning of a class, written to the right of its leaves.
+        Explanation of each class, written to the right of its leaves.
 
     Returns
     -------
@@ -46,49 +52,65 @@ def decision_tree(tree: dict, *, meanings: dict[str, str] | None = None) -> tupl
     """
     rows = list(_outline(tree))
     depth = max(level for _, level, _, _ in rows)
-    figure, ax = single(max(1.2, 0.4 + _ROW * len(rows)))
-    is_deep = depth >= _DEEP
-    places = {node["node"]: (level * _STEP, number) for number, (node, level, _, _) in enumerate(rows)}
+    figure, ax = single(max(1.2, 0.4 + _ROW_HEIGHT * len(rows)))
+    positions = {node["node"]: (level * _LEVEL_WIDTH, row) for row, (node, level, _, _) in enumerate(rows)}
     for node, _, parent, answer in rows:
-        x, y = places[node["node"]]
+        position = positions[node["node"]]
         if parent is not None:
-            parent_x, parent_y = places[parent["node"]]
-            corner = parent_x + _INDENT
-            ax.plot([corner, corner, x], [parent_y, y, y], color=GREY, lw=1, zorder=1)
-            box = {"boxstyle": "square", "fc": "white", "ec": "none", "pad": 0}
-            if is_deep:
-                ax.text(corner, y, answer, va="center", ha="left", fontsize=5, bbox=box)
-            else:
-                ax.text((corner + x) / 2, y, answer, va="center", ha="center", fontsize=7.5, bbox=box)
+            _draw_branch(ax, positions[parent["node"]], position, answer, is_deep=depth >= _DEEP)
         if "event" in node:
-            text = f"{node['event']} ≤ {node['threshold']:.3g}"
-            style: dict[str, Any] = {
-                "weight": "bold",
-                "bbox": {"fc": "white", "ec": GREY, "lw": 0.8, "pad": 2},
-            }
+            _draw_question(ax, position, node)
         else:
-            wrong = f" ({node['wrong']:,} of other classes)" if node["wrong"] else ""
-            text = f"{node['label']}   {node['n']:,}{wrong}"
-            fill = COLOURS.get(node["label"], "#eeeeee")
-            style = {"color": _ink(fill), "bbox": {"fc": fill, "ec": "none", "pad": 2.2}}
-        drawn = ax.text(x, y, text, va="center", fontsize=8.5, zorder=2, **style)
-        if meanings and "event" not in node and node["label"] in meanings:
-            position = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "fontsize": 7.5}
-            ax.annotate(meanings[node["label"]], (1, 0.5), xycoords=drawn, color="#555555", **position)
-    ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.1, max(8.8, depth * _STEP + 4)))
+            _draw_leaf(ax, position, node, (meanings or {}).get(node["label"]))
+    ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.1, max(8.8, depth * _LEVEL_WIDTH + 4)))
     ax.set_axis_off()
     return figure, ax
 
 
+def _draw_branch(ax, parent_position, position, answer, *, is_deep):
+    """Draw the line from a question to one of its answers, and the answer ("yes" or "no") on it."""
+    parent_x, parent_y = parent_position
+    x, y = position
+    corner = parent_x + _BRANCH_OFFSET
+    ax.plot([corner, corner, x], [parent_y, y, y], color=GREY, lw=1, zorder=1)
+    box = {"boxstyle": "square", "fc": "white", "ec": "none", "pad": 0}
+    if is_deep:
+        ax.text(corner, y, answer, va="center", ha="left", fontsize=5, bbox=box)
+    else:
+        ax.text((corner + x) / 2, y, answer, va="center", ha="center", fontsize=7.5, bbox=box)
+
+
+def _draw_question(ax, position, node):
+    """Draw the question of an inner node: whether an event's value is at most the threshold."""
+    text = f"{node['event']} ≤ {node['threshold']:.3g}"
+    box = {"fc": "white", "ec": GREY, "lw": 0.8, "pad": 2}
+    ax.text(*position, text, va="center", fontsize=8.5, zorder=2, weight="bold", bbox=box)
+
+
+def _draw_leaf(ax, position, node, meaning):
+    """Draw the class of a leaf with its number of training rows, and the meaning of the class."""
+    wrong = f" ({node['wrong']:,} of other classes)" if node["wrong"] else ""
+    text = f"{node['label']}   {node['n']:,}{wrong}"
+    fill = COLOURS.get(node["label"], "#eeeeee")
+    box = {"fc": fill, "ec": "none", "pad": 2.2}
+    drawn = ax.text(*position, text, va="center", fontsize=8.5, zorder=2, color=_text_color(fill), bbox=box)
+    if meaning is not None:
+        offset = {"xytext": (8, 0), "textcoords": "offset points"}
+        look = {"color": "#555555", "va": "center", "fontsize": 7.5}
+        ax.annotate(meaning, (1, 0.5), xycoords=drawn, **offset, **look)
+
+
 @styled
 def class_tiles(frames: dict[str, pd.DataFrame]) -> tuple[Figure, np.ndarray]:
-    """Draw the class that each case has, and the classes that it is given, as colored tiles in one row.
+    """Plot the true class of each program and the classes that classifiers gave it.
+
+    Each table is a panel of colored tiles, in one row of panels. A line separates the groups of a table.
 
     Parameters
     ----------
     frames : dict of str to DataFrame
-        Title of a panel to its tiles: a row for each case, indexed by its group and its name, a column for the true
-        class and each classifier. Values are texts that begin with a class. Groups are separated by a line.
+        The tables, keyed by title of the panel. Each row is a program, indexed by its group and its name. Each column
+        is the true class or a classifier. A value is a text that begins with a class.
 
     Returns
     -------
@@ -99,15 +121,8 @@ def class_tiles(frames: dict[str, pd.DataFrame]) -> tuple[Figure, np.ndarray]:
     figure, grid = blank(0.8 + 0.21 * n_rows, columns=len(frames))
     axes = grid[0]
     for ax, (title, frame) in zip(axes, frames.items(), strict=True):
-        for row, texts in enumerate(frame.to_numpy()):
-            for column, text in enumerate(texts):
-                fill = COLOURS.get(text.split(" ")[0], "#eeeeee")
-                ax.barh(row, 0.96, left=column + 0.02, height=0.86, color=fill)
-                ax.text(column + 0.5, row, text, ha="center", va="center", fontsize=7, color=_ink(fill))
-        groups = frame.index.get_level_values(0)
-        for row in range(1, len(frame)):
-            if groups[row] != groups[row - 1]:
-                ax.axhline(row - 0.5, color="#222222", lw=1)
+        _draw_tiles(ax, frame)
+        _separate_groups(ax, frame.index.get_level_values(0))
         ax.set_yticks(range(len(frame)), frame.index.get_level_values(1), fontsize=7.5)
         ax.set_xticks([column + 0.5 for column in range(frame.shape[1])], frame.columns)
         ax.xaxis.tick_top()
@@ -118,53 +133,65 @@ def class_tiles(frames: dict[str, pd.DataFrame]) -> tuple[Figure, np.ndarray]:
     return figure, axes
 
 
+def _draw_tiles(ax, frame):
+    """Draw each text of a table on a tile in the color of its class."""
+    for row, texts in enumerate(frame.to_numpy()):
+        for column, text in enumerate(texts):
+            fill = COLOURS.get(text.split(" ")[0], "#eeeeee")
+            ax.barh(row, 0.96, left=column + 0.02, height=0.86, color=fill)
+            ax.text(column + 0.5, row, text, ha="center", va="center", fontsize=7, color=_text_color(fill))
+
+
+def _separate_groups(ax, groups):
+    """Draw a line between neighboring rows of different groups."""
+    for row in range(1, len(groups)):
+        if groups[row] != groups[row - 1]:
+            ax.axhline(row - 0.5, color="#222222", lw=1)
+
+
 @styled
 def phase_timeline(
     labelled: pd.DataFrame, pace: pd.Series, *, title: str = "", marked: float | None = None
 ) -> tuple[Figure, tuple[Axes, ...]]:
-    """Draw the class of each slice of a run as bands, the classes' shares of the slices, and a line such as IPC.
+    """Plot the class of each slice of a run above a curve such as IPC.
+
+    A third panel shows the share of slices in each class.
 
     Parameters
     ----------
     labelled : DataFrame
-        A row per slice, with its class in the column label; classes without an entry in :data:`COLOURS` are not drawn.
-        The index has the slices' ends; its name is time_s [s], interval [number], or the label of the horizontal axis.
+        One row per slice, with its class in the column label. Classes that are not in :data:`COLOURS` are not drawn.
+        The index contains the ends of the slices. Its name is time_s [s], interval (a number), or a label of the
+        horizontal axis.
     pace : Series
-        The line's value in each slice; its name is the label of the vertical axis.
-    title : str
+        Value of the curve in each slice. Its name is the label of the vertical axis.
+    title : str, default ""
+        Title of the figure.
     marked : float, optional
-        End of a slice, whose middle a dotted line marks.
+        End of a slice to mark by a dotted line through its middle.
 
     Returns
     -------
     figure : Figure
     axes : tuple of three Axes
-        Of the bands, the shares [%] and the line.
+        The classes, their shares [%] and the curve.
     """
     labels = set(labelled["label"])
     shown = [label for label in COLOURS if label in labels]
-    lanes = len(shown)
-    sizes = {"width_ratios": [5, 1], "height_ratios": [0.24 * lanes + 0.1, 1.9]}
-    figure, axes = blank(2.6 + 0.24 * lanes, rows=2, columns=2, sharex="col", sharey="row", **sizes)
-    band, share, line = axes[0, 0], axes[0, 1], axes[1, 0]
-    axes[1, 1].remove()
     ends = labelled.index.to_series()
     length = ends.diff().median() if len(ends) > 1 else ends.iloc[0]
+    figure, axes = _make_timeline(len(shown))
+    band, share, line = axes
     for lane, label in enumerate(shown):
-        ends_of_class = ends[(labelled["label"] == label).to_numpy()]
-        bars = [(end - length, length) for end in ends_of_class]
-        band.broken_barh(bars, (lane - 0.42, 0.84), color=COLOURS[label], lw=0)
-        look = {"color": COLOURS[label], "lw": 0, "alpha": 0.35}
-        line.broken_barh(bars, (0, 1), transform=line.get_xaxis_transform(), **look)
-        percent = 100 * len(ends_of_class) / len(labelled)
-        share.barh(lane, percent, color=COLOURS[label], height=0.84)
-        share.text(percent + 3, lane, f"{percent:.1f} %", va="center", fontsize=8)
+        is_of_class = (labelled["label"] == label).to_numpy()
+        _draw_class(axes, lane, label, ends[is_of_class], length, len(labelled))
     middles = ends - length / 2
     line.plot(middles.to_numpy(), pace.to_numpy(), color="#222222", lw=1.3, marker=".", ms=3)
-    for ax in (band, line) if marked is not None else ():
-        ax.axvline(marked - length / 2, color="#222222", lw=1, ls=":")
-    band.set_yticks(range(lanes), shown)
-    band.set(ylim=(lanes - 0.5, -0.5), title=title)
+    if marked is not None:
+        for ax in (band, line):
+            ax.axvline(marked - length / 2, color="#222222", lw=1, ls=":")
+    band.set_yticks(range(len(shown)), shown)
+    band.set(ylim=(len(shown) - 0.5, -0.5), title=title)
     band.tick_params(axis="x", length=0, labelbottom=False)
     share.set(xlim=(0, 150), xticks=[], title="share of slices")
     share.tick_params(axis="y", length=0, labelleft=False)
@@ -172,7 +199,27 @@ def phase_timeline(
         ax.grid(False)
     line.set(xlabel=_LOOK["progress"].get(labelled.index.name, labelled.index.name), ylabel=pace.name)
     line.set(ylim=(0, None), xlim=(ends.iloc[0] - length, ends.iloc[-1]))
-    return figure, (band, share, line)
+    return figure, axes
+
+
+def _make_timeline(n_classes):
+    """Make a figure with empty Axes for the classes, their shares and the curve."""
+    sizes = {"width_ratios": [5, 1], "height_ratios": [0.24 * n_classes + 0.1, 1.9]}
+    figure, grid = blank(2.6 + 0.24 * n_classes, rows=2, columns=2, sharex="col", sharey="row", **sizes)
+    grid[1, 1].remove()
+    return figure, (grid[0, 0], grid[0, 1], grid[1, 0])
+
+
+def _draw_class(axes, lane, label, ends, length, n_slices):
+    """Draw the slices of one class: bars in its lane and behind the curve, and their share of all slices."""
+    band, share, line = axes
+    color = COLOURS[label]
+    bars = [(end - length, length) for end in ends]
+    band.broken_barh(bars, (lane - 0.42, 0.84), color=color, lw=0)
+    line.broken_barh(bars, (0, 1), transform=line.get_xaxis_transform(), color=color, lw=0, alpha=0.35)
+    percent = 100 * len(ends) / n_slices
+    share.barh(lane, percent, color=color, height=0.84)
+    share.text(percent + 3, lane, f"{percent:.1f} %", va="center", fontsize=8)
 
 
 @styled
@@ -184,20 +231,20 @@ def accuracy_curve(
     lines: dict[str, float] | None = None,
     log: bool = False,
 ) -> tuple[Figure, Axes]:
-    """Draw the accuracy of classification against the column `x`, a line for each of `curves`.
+    """Plot the accuracy of classification against a setting.
 
     Parameters
     ----------
     curves : dict of str to DataFrame
-        Frames by label, with the columns `x` and accuracy [%].
+        The curves, keyed by label. Columns: `x` and accuracy [%].
     x : str
-        Name of the column.
+        Column of the horizontal axis. For example, the number of events.
     xlabel : str
-        Text at the horizontal axis.
+        Label of the horizontal axis.
     lines : dict of str to float, optional
-        Values of `x`, by label, at which vertical lines are drawn.
+        Positions of vertical lines on the horizontal axis, keyed by label.
     log : bool, default False
-        True for a logarithmic horizontal axis.
+        Whether the horizontal axis is logarithmic.
 
     Returns
     -------
@@ -225,14 +272,14 @@ def accuracy_curve(
 
 
 def _outline(node, level=0, parent=None, answer=""):
-    """Yield (node, depth, parent, answer to the parent's question) of all nodes, each before its children."""
+    """Yield the nodes of a tree, each before its children: node, level, parent, answer to the parent's question."""
     yield node, level, parent, answer
     if "event" in node:
         yield from _outline(node["left"], level + 1, node, "yes")
         yield from _outline(node["right"], level + 1, node, "no")
 
 
-def _ink(fill):
-    """Return white or black, the one that is easier to read on a color ``#rrggbb``."""
+def _text_color(fill):
+    """Return black or white, whichever is easier to read on the color `fill` (``#rrggbb``)."""
     red, green, blue = (int(fill[i : i + 2], 16) for i in (1, 3, 5))
     return "#ffffff" if 0.3 * red + 0.59 * green + 0.11 * blue < 140 else "#1d2126"

@@ -1,6 +1,7 @@
-"""Figures of pairs of events: their importance in several models, and surfaces of what a model predicts for a pair.
+"""Draw figures of pairs of events.
 
-Functions take frames of results and return (Figure, array of Axes); a missing column is a KeyError.
+:func:`dots_by_pair` shows how important pairs are in several models. :func:`pair_surfaces` shows what a model predicts
+for a pair. Functions take DataFrames and return a Figure and an array of Axes. A missing column raises a KeyError.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-_N_TICKS = 4  # of an axis of a surface
+_N_TICKS = 4  # on each axis of a surface
 
 
 @styled
@@ -29,22 +30,22 @@ def dots_by_pair(
     xlabel: str,
     names: tuple[str, str],
 ) -> tuple[Figure, np.ndarray]:
-    """Draw a dot for each model and pair: a panel for each program, a line for each pair, the first at the top.
+    """Plot the importance of pairs of events in several models, one panel per program.
 
     Parameters
     ----------
     frames : dict of str to DataFrame
-        Program to its pairs, one row per pair.
+        One table per program. Each row is a pair, from top to bottom.
     label : str
-        Column: the text at the vertical axis.
+        Column: the name of the pair.
     value : str
-        Column: the value in one model, which is drawn as a filled dot.
+        Column: the importance in one model, drawn as a filled dot.
     others : list of str
-        Columns: the values in other models, drawn as rings.
+        Columns: the importance in other models, drawn as rings.
     xlabel : str
-        Quantity and unit of the values.
+        Label of the horizontal axis, with the unit.
     names : tuple of two str
-        Texts of the legend for the filled dot and for the rings.
+        Labels of the filled dots and of the rings in the legend.
 
     Returns
     -------
@@ -58,8 +59,8 @@ def dots_by_pair(
     for ax, (program, frame) in zip(axes, frames.items(), strict=True):
         rows = range(len(frame))
         for number, column in enumerate(others):
-            text = names[1] if number == 0 else None
-            ax.plot(frame[column], rows, "o", mfc="none", mec=GREY, mew=1.2, ms=6, label=text)
+            name = names[1] if number == 0 else None
+            ax.plot(frame[column], rows, "o", mfc="none", mec=GREY, mew=1.2, ms=6, label=name)
         ax.plot(frame[value], rows, "o", color=color, ms=6, label=names[0])
         ax.set_yticks(rows, frame[label])
         ax.invert_yaxis()
@@ -74,18 +75,20 @@ def dots_by_pair(
 def pair_surfaces(
     joint: pd.DataFrame, summed: pd.DataFrame, positions: pd.DataFrame, *, quantity: str
 ) -> tuple[Figure, np.ndarray]:
-    """Draw what a model predicts for a pair of events, what it predicts for each alone, and the difference.
+    """Plot what a model predicts for a pair of events, and the interaction.
+
+    The three panels are the joint prediction, the sum of the single effects, and their difference (the interaction).
 
     Parameters
     ----------
     joint, summed : DataFrame, shape (n, n)
-        Prediction for both events together, and sum of the single effects, as of
-        :func:`cmlib.interact.dependence.pair_surface`: index and columns are values of the events.
+        Joint prediction and sum of the single effects, from :func:`cmlib.interact.dependence.pair_surface`. Index and
+        columns are values of the events.
     positions : DataFrame
-        One dot per row: its place along the columns and along the index of a surface, as of
+        One row per dot: its position along the columns and along the index of a surface, from
         :func:`cmlib.interact.dependence.positions_on_surface`.
     quantity : str
-        What is predicted, with its unit.
+        Name of what is predicted, with its unit.
 
     Returns
     -------
@@ -108,13 +111,18 @@ def pair_surfaces(
 
 
 def _draw_surface(ax, values, positions, colors):
-    """Draw a quantity by quantiles of two events, at equal distances, and a dot for each row."""
-    across, upwards = values.columns, values.index
+    """Draw a surface as an image with equal steps between quantiles, and dots at `positions`."""
+    columns, rows = values.columns, values.index
     look = {"color": "white", "mec": "#222222", "mew": 0.4, "ms": 4, "alpha": 0.7}
-    ax.plot(positions[across.name], positions[upwards.name], ".", **look)
-    for axis, at in ((ax.xaxis, across), (ax.yaxis, upwards)):
-        ticks = sorted({part * (len(at) - 1) // (_N_TICKS - 1) for part in range(_N_TICKS)})
-        axis.set_ticks(ticks, [f"{value:.2g}" for value in at[ticks]], fontsize=7.5)
-        axis.set_label_text(at.name, fontsize=8)
+    ax.plot(positions[columns.name], positions[rows.name], ".", **look)
+    _label_quantiles(ax.xaxis, columns)
+    _label_quantiles(ax.yaxis, rows)
     ax.figure.colorbar(ax.imshow(values, origin="lower", aspect="auto", **colors), ax=ax, pad=0.02)
     ax.grid(False)
+
+
+def _label_quantiles(axis, quantiles):
+    """Label some steps of an axis with the quantiles (Index) at these steps."""
+    steps = sorted({part * (len(quantiles) - 1) // (_N_TICKS - 1) for part in range(_N_TICKS)})
+    axis.set_ticks(steps, [f"{value:.2g}" for value in quantiles[steps]], fontsize=7.5)
+    axis.set_label_text(quantiles.name, fontsize=8)

@@ -1,8 +1,8 @@
-"""Figures of event refinement and of rankings of events.
+"""Draw figures of event refinement and of rankings of events.
 
-Event refinement fits a model, drops the least important events and fits again: its figure is the error against the
-number of events left. A ranking is drawn as one bar per event, as long as its importance. Functions take dicts of
-DataFrames and return (Figure, array of Axes); a missing column is a KeyError.
+Event refinement fits a model, drops the least important events and fits again. :func:`refinement` draws the error
+against the number of events left. :func:`ranking` draws one bar per event, as long as its importance. Functions take
+DataFrames keyed by title of the panel and return a Figure and an array of Axes. A missing column raises a KeyError.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-UNDECIDED = "place not decided"  # value of a hue that is drawn grey
+UNDECIDED = "place not decided"  # drawn in gray by `ranking`
 
 
 @styled
@@ -32,21 +32,21 @@ def refinement(
     paper: dict[str, dict] | None = None,
     colors: dict[str, Any] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Draw the error [%] of models against the number of events left, a panel for each of `histories`.
+    """Plot the error of models against the number of events left, one panel per program.
 
     Parameters
     ----------
     histories : dict of str to DataFrame
-        A row per model: the column n_events, and those of `lines` and `baselines`, errors [%]; a line that is all NaN
-        is left out.
+        One table per program. Each row is a model. Columns: n_events, and the errors [%] named in `lines` and
+        `baselines`. A column of NaN is not drawn.
     lines, baselines : dict of str to str
-        Column to label: errors of the models (colored) and of predictions without events (grey).
+        Label of each column. Lines are errors of models. Baselines are errors of predictions without events.
     marked : dict of str to int
-        Number of events of the model with the lowest error, by program: a vertical line.
+        Number of events of the model with the lowest error, keyed by program. It is drawn as a vertical line.
     paper : dict of str to dict, optional
-        Program to published errors [%] by number of events, drawn as crosses.
+        Published errors [%] by number of events, keyed by program. They are drawn as crosses.
     colors : dict of str to color, optional
-        Color of a column of `lines` or `baselines`; by default, lines are colored in turn and baselines are grey.
+        Color of each column. By default, lines take different colors and baselines are gray.
 
     Returns
     -------
@@ -58,24 +58,28 @@ def refinement(
     color_by_column |= dict.fromkeys(baselines, GREY)
     color_by_column |= colors or {}
     for ax, (program, history) in zip(axes, histories.items(), strict=True):
-        for column, label in lines.items():
-            if history[column].notna().any():
-                ax.plot(
-                    history["n_events"], history[column], label=label, color=color_by_column[column], lw=1.4
-                )
-        for (column, label), dashes in zip(baselines.items(), cycle(("--", ":")), strict=False):
-            color = color_by_column[column]
-            ax.plot(history["n_events"], history[column], label=label, color=color, ls=dashes, lw=1.2)
-        if printed := (paper or {}).get(program):
-            ax.plot(list(printed), list(printed.values()), label="paper: mean of its programs", **PAPER)
+        _plot_errors(ax, history, lines, baselines, color_by_column)
+        if published := (paper or {}).get(program):
+            ax.plot(list(published), list(published.values()), label="paper: mean of its programs", **PAPER)
         ax.axvline(marked[program], color="#555555", lw=0.8, ls="-.", label="lowest error")
         ax.set(title=program, xlabel="number of events", ylabel="error [%]", ylim=(0, None))
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.tick_params(labelbottom=True)
     axes[0].invert_xaxis()
-    labelled = max(axes, key=lambda ax: len(ax.get_legend_handles_labels()[1]))
-    legend_below(figure, labelled, 3)
+    longest_legend = max(axes, key=lambda ax: len(ax.get_legend_handles_labels()[1]))
+    legend_below(figure, longest_legend, 3)
     return figure, axes
+
+
+def _plot_errors(ax, history, lines, baselines, color_by_column):
+    """Plot the errors of models as solid lines and the errors of baselines as broken lines."""
+    for column, label in lines.items():
+        if history[column].notna().any():
+            color = color_by_column[column]
+            ax.plot(history["n_events"], history[column], label=label, color=color, lw=1.4)
+    for (column, label), dashes in zip(baselines.items(), cycle(("--", ":")), strict=False):
+        color = color_by_column[column]
+        ax.plot(history["n_events"], history[column], label=label, color=color, ls=dashes, lw=1.2)
 
 
 @styled
@@ -92,47 +96,51 @@ def ranking(
     hue: str | None = None,
     colors: dict[str, Any] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Draw horizontal bars, the first row at the top, a panel for each of `frames` (dict of title to DataFrame).
+    """Plot tables as horizontal bars, one panel per table.
 
     Parameters
     ----------
     frames : dict of str to DataFrame
-        A row per bar, at least one, in the order in which they are drawn.
+        The tables, keyed by title of the panel. Each row is a bar, from top to bottom. No table is empty.
     value, label : str
-        Columns: length and name of each bar.
+        Columns: the length and the name of a bar.
     low, high : str, optional
-        Columns: ends of the line drawn on each bar, such as those of an interval. Both or none.
+        Columns: the ends of a line on the bar. For example, of a confidence interval. Give both or none.
     xlabel : str
-        Quantity and unit of `value`.
+        Label of the horizontal axis, with the unit.
     columns : int, default 4
-        Panels a row at most.
+        Largest number of panels in a row.
     row_height : float, default 0.2
-        Height of a bar with its distance to the next [inches].
+        Height of a bar and the gap below it [inches].
     hue : str, optional
-        Column: what a bar's color stands for (str); :data:`UNDECIDED` is grey.
+        Column that decides the color. Bars with the value :data:`UNDECIDED` are gray.
     colors : dict of str to color, optional
-        Color of a value of `hue`; others take the package's colors in turn.
+        Color of each value of `hue`. By default, values take different colors.
 
     Returns
     -------
     figure : Figure
     axes : array of Axes, shape (n_frames,)
     """
-    rows = max(len(frame) for frame in frames.values())
-    figure, axes = panels(list(frames), columns=columns, height=0.9 + row_height * rows)
-    shown = sorted({kind for frame in frames.values() for kind in frame[hue]}) if hue else []
-    kinds = dict(zip(shown, palette(len(shown)), strict=True))
-    if UNDECIDED in kinds:
-        kinds[UNDECIDED] = GREY
-    if colors:
-        kinds |= {kind: colors[kind] for kind in kinds if kind in colors}
-    for ax, (program, frame) in zip(axes, frames.items(), strict=True):
-        colours = [kinds[kind] for kind in frame[hue]] if hue else palette(1)[0]
-        bars_across(ax, frame[value], frame[label], colours)
+    n_rows = max(len(frame) for frame in frames.values())
+    figure, axes = panels(list(frames), columns=columns, height=0.9 + row_height * n_rows)
+    color_by_kind = _choose_colors(frames, hue, colors or {}) if hue else {}
+    for ax, (title, frame) in zip(axes, frames.items(), strict=True):
+        bar_colors = [color_by_kind[kind] for kind in frame[hue]] if hue else palette(1)[0]
+        bars_across(ax, frame[value], frame[label], bar_colors)
         if low is not None:
             ax.hlines(range(len(frame)), frame[low], frame[high], color="#333333", lw=1)
-        ax.set(title=program, xlabel=xlabel)
+        ax.set(title=title, xlabel=xlabel)
     if hue:
-        handles = [Patch(color=colour, label=kind) for kind, colour in kinds.items()]
+        handles = [Patch(color=color, label=kind) for kind, color in color_by_kind.items()]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure, axes
+
+
+def _choose_colors(frames, hue, colors):
+    """Return the color of each value of the column `hue`, in sorted order; `colors` takes precedence."""
+    kinds = sorted({kind for frame in frames.values() for kind in frame[hue]})
+    color_by_kind = dict(zip(kinds, palette(len(kinds)), strict=True))
+    if UNDECIDED in color_by_kind:
+        color_by_kind[UNDECIDED] = GREY
+    return color_by_kind | {kind: colors[kind] for kind in kinds if kind in colors}

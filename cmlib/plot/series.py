@@ -1,6 +1,7 @@
-"""Figures of counts or rates over time, or over the instructions executed: lines, and stacked estimates of cycles.
+"""Draw counts or rates over time or over the instructions executed.
 
-Functions take pandas Series or a DataFrame and return (Figure, Axes). Input is not checked.
+:func:`series` and :func:`series_by_program` draw lines. :func:`simulated_phases` draws estimated cycles as stacked
+areas. Functions take pandas Series or a DataFrame and return a Figure and its Axes. Input is not checked.
 """
 
 from __future__ import annotations
@@ -16,25 +17,28 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Of the parts of estimated cycles, the lowest first.
-_COLOURS = ("#c9ced3", "#f0b429", "#7a1257", "#00548f", "#2a7f62")
+# Colors of the parts of estimated cycles, the lowest area first.
+_PART_COLORS = ("#c9ced3", "#f0b429", "#7a1257", "#00548f", "#2a7f62")
 
 
 @styled
 def series(
     lines: dict[str, pd.Series], *, ylabel: str, marks: pd.Series | None = None, title: str = ""
 ) -> tuple[Figure, Axes]:
-    """Draw several series of one event over time, such as the counts before and after cleaning.
+    """Plot several series of one event over time.
+
+    For example, the counts before and after cleaning.
 
     Parameters
     ----------
     lines : dict of str to Series
-        Label to values, indexed by time [s].
+        The series, keyed by label and indexed by time [s].
     ylabel : str
-        Quantity and unit.
+        Label of the vertical axis, with the unit.
     marks : Series, optional
-        Points to ring, indexed by time [s]: the samples that cleaning changed, at their new values.
-    title : str
+        Samples that cleaning changed, with their new values, indexed by time [s]. Each gets a ring.
+    title : str, default ""
+        Title of the figure.
 
     Returns
     -------
@@ -42,10 +46,12 @@ def series(
     ax : Axes
     """
     figure, ax = single(2.8)
-    for place, ((label, values), colour) in enumerate(zip(lines.items(), palette(len(lines)), strict=True)):
-        # The first line is the widest, so that it shows where a later one covers it.
-        width = 3.4 - 1.1 * min(place, 2)
-        ax.plot(values.index, values.to_numpy(), label=label, color=colour, linewidth=width, alpha=0.9)
+    colors = palette(len(lines))
+    for number, (label, values) in enumerate(lines.items()):
+        # The first line is the widest and stays visible where a later line covers it.
+        width = 3.4 - 1.1 * min(number, 2)
+        color = colors[number]
+        ax.plot(values.index, values.to_numpy(), label=label, color=color, linewidth=width, alpha=0.9)
     if marks is not None and len(marks):
         ax.plot(
             marks.index, marks.to_numpy(), "o", mfc="none", mec="#444444", ms=5, label="changed by cleaning"
@@ -63,20 +69,20 @@ def series_by_program(
     xlabel: str = "time [s]",
     colors: dict[str, Any] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Draw lines of several runs, a panel for each program.
+    """Plot series of several runs, one panel per program.
 
-    The panels have one legend, whose labels are those of the first program.
+    All panels share the legend of the first program.
 
     Parameters
     ----------
     runs : dict of str to dict of str to Series
-        Program (at least one), then label, to a Series that is indexed by what `xlabel` names.
+        The series of each program, keyed by label. The index of a series is the horizontal axis. Not empty.
     ylabel : str
-        Text at the vertical axes.
+        Label of the vertical axes, with the unit.
     xlabel : str, default "time [s]"
-        Text at the horizontal axis.
+        Label of the horizontal axes.
     colors : dict of str to color, optional
-        Colors by label. Default: lines are colored in turn.
+        Color of each label. By default, labels take different colors.
 
     Returns
     -------
@@ -96,26 +102,27 @@ def series_by_program(
 
 @styled
 def simulated_phases(parts: pd.DataFrame, starts: Sequence[float], *, title: str = "") -> tuple[Figure, Axes]:
-    """Draw estimated cycles per instruction over a simulated run, stacked by their causes.
+    """Plot estimated cycles per instruction over a simulated run, stacked by cause.
 
     Parameters
     ----------
     parts : DataFrame
-        Cycles per instruction, one row per interval (index: instructions executed at its end [10⁹]) and at most five
-        columns, one per cause, the lowest area first.
+        Cycles per instruction. One row per interval, indexed by the instructions executed at its end [10⁹]. One
+        column per cause, at most five, the lowest area first.
     starts : sequence of float
-        Where phases begin [10⁹ instructions]; a dotted line each.
-    title : str, optional
-        By default the figure says that it is simulated.
+        Instructions executed at the start of each phase [10⁹]. They are drawn as dotted lines.
+    title : str, default ""
+        Title of the figure. If empty, the title is "simulated, not measured".
 
     Returns
     -------
-    figure, ax : matplotlib Figure and Axes
+    figure : Figure
+    ax : Axes
     """
     figure, ax = single(3.0)
     edges = [0.0, *parts.index]
     heights = [[*values, values.iloc[-1]] for _, values in parts.items()]
-    ax.stackplot(edges, heights, labels=list(parts), colors=_COLOURS[: len(heights)], lw=0, step="post")
+    ax.stackplot(edges, heights, labels=list(parts), colors=_PART_COLORS[: len(heights)], lw=0, step="post")
     for start in starts:
         if start > 0:
             ax.axvline(start, color="#222222", lw=0.8, ls=":")

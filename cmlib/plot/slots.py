@@ -1,4 +1,8 @@
-"""Draw the shares of the pipeline's slots: by program and over a program's progress, in the same colors everywhere."""
+"""Draw how the pipeline slots of a processor were used.
+
+A slot is the chance to start one operation in one cycle. :func:`shares_by_program` compares programs.
+:func:`shares_by_progress` shows one program from start to end. A category has the same color in all figures.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +23,17 @@ COLORS = dict(zip(CATEGORIES, palette(len(CATEGORIES)), strict=True)) | {NOT_DEC
 
 @styled
 def shares_by_program(shares: pd.DataFrame) -> tuple[Figure, Axes]:
-    """Draw one stacked bar of shares per program.
+    """Plot the shares of slots of each program as a stacked bar.
 
     Parameters
     ----------
     shares : DataFrame
-        One row per program, one column per category of :data:`COLORS` [% of the slots].
+        Shares [% of the slots]. One row per program, one column per category of :data:`COLORS`.
 
     Returns
     -------
-    figure, axes : matplotlib Figure and Axes
+    figure : Figure
+    ax : Axes
     """
     figure, axes = blank(0.9 + 0.4 * len(shares))
     ax = axes[0, 0]
@@ -43,20 +48,24 @@ def shares_by_program(shares: pd.DataFrame) -> tuple[Figure, Axes]:
 
 @styled
 def shares_by_progress(ipc: pd.Series, shares: pd.DataFrame, *, title: str = "") -> tuple[Figure, np.ndarray]:
-    """Draw IPC above the stacked shares of the slots over a program's progress.
+    """Plot IPC and the shares of slots from the start to the end of a program.
+
+    Progress is the share of all instructions that were executed so far, from 0 to 1.
 
     Parameters
     ----------
     ipc : Series
-        Instructions per cycle; index: progress (0–1).
+        Instructions per cycle, indexed by progress.
     shares : DataFrame
-        One row per step of progress, one column per category of :data:`COLORS` [% of the slots].
+        Shares [% of the slots], indexed by progress. One column per category of :data:`COLORS`.
     title : str, default ""
-        Such as the program's name.
+        Title of the figure. For example, the name of the program.
 
     Returns
     -------
-    figure, axes : matplotlib Figure and array of two Axes
+    figure : Figure
+    axes : array of two Axes
+        IPC above, shares below.
     """
     figure, axes = blank(4.0, rows=2, sharex=True, height_ratios=(1, 2))
     upper, lower = axes[:, 0]

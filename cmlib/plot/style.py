@@ -1,4 +1,8 @@
-"""Set the look of all figures: their size [inches], style and colors, and empty figures to draw in."""
+"""Set the size, style and colors of all figures.
+
+:func:`styled` decorates functions that draw. :func:`single`, :func:`panels` and :func:`blank` make empty figures, all
+9 inches wide. The other functions draw parts that many figures have.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["GREY", "PAPER", "bars_across", "blank", "legend_right", "palette", "panels", "single", "styled"]
 
 _WIDTH = 9.0
-GREY = "#9aa0a6"  # of baselines, and of places in a ranking that are not decided
-# The mark of a number that a paper prints, in all figures.
+GREY = "#9aa0a6"  # color of baselines and of undecided places in a ranking
+# Look of published numbers in all figures.
 PAPER: dict[str, Any] = {"color": "#222222", "marker": "x", "ls": "", "ms": 6, "zorder": 5}
 _STYLE = matplotlib.rc_params_from_file(f"{__file__[:-3]}.mplstyle", use_default_template=False)
 
 
 def styled(draw: Callable) -> Callable:
-    """Decorate a function that returns (Figure, axes), so that it draws in the style of this package.
+    """Decorate a function to draw in the style of this package.
 
     Parameters
     ----------
     draw : callable
-        The function.
+        Function that returns a Figure and its Axes.
 
     Returns
     -------
@@ -39,7 +43,7 @@ def styled(draw: Callable) -> Callable:
 
     @functools.wraps(draw)
     def in_style(*args, **kwargs):
-        """Return what `draw` returns, drawn in the style of this package."""
+        """Call `draw` in the style of this package."""
         with matplotlib.rc_context({**sns.axes_style("ticks"), **_STYLE}):
             figure, axes = draw(*args, **kwargs)
             _write_powers(figure)
@@ -49,7 +53,9 @@ def styled(draw: Callable) -> Callable:
 
 
 def palette(n: int) -> list[tuple[float, float, float]]:
-    """Return `n` colors (RGB tuples) that people with color blindness can distinguish; from the 11th on they repeat.
+    """Return colors that people with color blindness can distinguish.
+
+    There are ten. If more are requested, they repeat.
 
     Parameters
     ----------
@@ -59,22 +65,23 @@ def palette(n: int) -> list[tuple[float, float, float]]:
     Returns
     -------
     list of tuple of float
+        Red, green and blue of each color, between 0 and 1.
     """
     return sns.color_palette("colorblind", n)
 
 
 @styled
 def blank(height: float, *, rows: int = 1, columns: int = 1, **sharing: Any) -> tuple[Figure, np.ndarray]:
-    """Make a figure 9 inches wide and `height` inches high, with rows and columns of empty Axes.
+    """Make a figure with a grid of empty Axes.
 
     Parameters
     ----------
     height : float
-        Height [inches].
+        Height of the figure [inches].
     rows, columns : int, default 1
-        Numbers of Axes.
+        Size of the grid.
     **sharing
-        Options of ``plt.subplots``, such as ``sharex=True``.
+        Options of ``Figure.subplots``. For example, ``sharex=True``.
 
     Returns
     -------
@@ -86,12 +93,12 @@ def blank(height: float, *, rows: int = 1, columns: int = 1, **sharing: Any) -> 
 
 
 def single(height: float) -> tuple[Figure, Axes]:
-    """Make a figure 9 inches wide and `height` inches high, with one empty Axes.
+    """Make a figure with one empty Axes.
 
     Parameters
     ----------
     height : float
-        Height [inches].
+        Height of the figure [inches].
 
     Returns
     -------
@@ -102,21 +109,21 @@ def single(height: float) -> tuple[Figure, Axes]:
     return figure, axes[0, 0]
 
 
-def bars_across(ax: Axes, values: Sequence[float], labels: Sequence[str], colours: Sequence) -> None:
-    """Draw a horizontal bar for each of `values`, the first at the top.
+def bars_across(ax: Axes, values: Sequence[float], labels: Sequence[str], colors: Sequence) -> None:
+    """Draw horizontal bars from top to bottom.
 
     Parameters
     ----------
     ax : Axes
-        Where to draw.
+        Axes to draw in.
     values : sequence of float
         Lengths of the bars.
     labels : sequence of str
         Names of the bars.
-    colours : color or sequence of colors
-        One color, or one for each bar.
+    colors : color or sequence of colors
+        One color for all bars, or one color per bar.
     """
-    ax.barh(range(len(values)), values, color=colours, height=0.7)
+    ax.barh(range(len(values)), values, color=colors, height=0.7)
     ax.set_yticks(range(len(values)), labels)
     ax.invert_yaxis()
     ax.grid(True, axis="x")
@@ -124,20 +131,20 @@ def bars_across(ax: Axes, values: Sequence[float], labels: Sequence[str], colour
 
 
 def legend_right(ax: Axes, **options: Any) -> None:
-    """Put the legend of `ax` to the right of it.
+    """Draw the legend to the right of the Axes.
 
     Parameters
     ----------
     ax : Axes
         Axes with labeled lines or bars.
     **options
-        Options of ``Axes.legend``, except its place.
+        Options of ``Axes.legend``, except its position.
     """
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), **options)
 
 
 def legend_below(figure: Figure, ax: Axes, n_columns: int) -> None:
-    """Put the legend of `ax` below its figure.
+    """Draw the legend of an Axes below the figure.
 
     Parameters
     ----------
@@ -155,18 +162,18 @@ def legend_below(figure: Figure, ax: Axes, n_columns: int) -> None:
 def panels(
     names: Sequence[str], *, columns: int = 2, height: float = 2.3, **sharing: Any
 ) -> tuple[Figure, np.ndarray]:
-    """Make a figure with a small empty Axes for each of `names`, row by row.
+    """Make a figure with one small empty Axes per name, row by row.
 
     Parameters
     ----------
     names : sequence of str
-        Titles of the Axes.
+        Names of the panels. Only their number is used.
     columns : int, default 2
-        Most Axes in a row.
+        Largest number of Axes in a row.
     height : float, default 2.3
         Height of a row [inches].
     **sharing
-        Options of ``plt.subplots``.
+        Options of ``Figure.subplots``. For example, ``sharex=True``.
 
     Returns
     -------
@@ -185,7 +192,12 @@ def panels(
 
 
 def _write_powers(figure):
-    """Let logarithmic axes draw their labels as formulas (10⁻³); other texts are not, as names may hold dollars."""
-    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis) if axis.get_scale() != "linear"):
-        for label in axis.get_ticklabels(which="both"):
-            label.set_parse_math(True)
+    """Draw the labels of logarithmic axes as formulas (10⁻³).
+
+    Other texts are not formulas, because names may contain dollar signs.
+    """
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            if axis.get_scale() != "linear":
+                for label in axis.get_ticklabels(which="both"):
+                    label.set_parse_math(True)
