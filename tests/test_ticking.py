@@ -69,7 +69,7 @@ def test_no_cause_is_found_where_none_was_planted():
 
 def test_a_recording_of_nothing_else_is_refused_with_the_reason():
     with pytest.raises(
-        UnfitRecordingError, match=r"fixed rate in time \(context-switches 20,\d+ times a second\)"
+        UnfitRecordingError, match=r"fixed rate in time \(context-switches 20,\d+ times per second\)"
     ):
         as_matrix("instructions", "cycles", "context-switches")
 

@@ -1,11 +1,16 @@
-"""Find the recordings of programs in the store, check whether they are sufficient, and clean their counts.
+"""Select recorded programs and load their counts.
 
-The store is a database made of the recordings, identified by its URL (`url`). A run is one execution of a program. A
-set is a named plan of the events to count; one pass of a set is the runs that together count all its events once. A
-run's mode is ``ocoe`` (one counter, one event: each event is counted all the time), ``mlpx`` (multiplexing: events
-take turns on the counters) or ``lines`` (samples, stored as piecewise-linear segments). :func:`programs` lists the
-names of programs, :func:`interval_runs` their runs, and :func:`cleaned_runs` returns the cleaned counts of one
-program. NothingRecordedError if a program is not recorded, UnfitRecordingError if its recording is not sufficient.
+:func:`programs` selects the programs that a notebook can study. :func:`interval_runs` lists their runs.
+:func:`cleaned_runs` loads the runs of one program and cleans their counts. All functions read a database of
+recordings, given by its URL (`url`).
+
+A run is one execution of a program. A set is a named list of events to count. If the events of a set do not fit
+into one run, several runs share them. These runs form a pass, and a set can be repeated in several passes. Each run
+has a mode:
+
+- ``ocoe`` (one counter, one event): every event was counted all the time.
+- ``mlpx`` (multiplexing): the events took turns on the counters.
+- ``lines``: the counts were compressed to straight lines. Such runs are ignored here.
 """
 
 from __future__ import annotations
@@ -38,23 +43,24 @@ if TYPE_CHECKING:
 
 __all__ = ["FEWEST_INTERVALS", "describe_data", "knows_ipc", "refuse_simulated", "timed_runs"]
 
-_KINDS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing"}
-FEWEST_INTERVALS = 20
-TAKES_INTERVALS = "this takes intervals of one run: `perf stat -I 100 -x, -o FILE -- COMMAND`"
+_MODE_TEXTS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing"}
+FEWEST_INTERVALS = 20  # shorter runs cannot be studied
+_NEEDS_INTERVALS = "this takes intervals of one run: `perf stat -I 100 -x, -o FILE -- COMMAND`"
 
 
 def programs(url: str, wanted: str = "all", *, modes: Sequence[str] = ()) -> list[str]:
-    """Select the recorded programs that a notebook can study.
+    """Select the recorded programs that can be studied.
 
     Parameters
     ----------
     url : str
-        Store of recordings.
+        URL of the database of recordings.
     wanted : str, default "all"
-        Names separated by commas, or "all": every measured program that has runs in all `modes`. Programs that were
-        recorded by other tools are included in "all" only if there are no others.
+        Names of programs, separated by commas, or ``"all"``. The value ``"all"`` selects every measured program
+        with runs in all `modes`. It selects imported programs only if no other program is suitable.
     modes : sequence of {"ocoe", "mlpx"}, optional
-        Modes in which each program must have been recorded. Default: any runs by interval.
+        Required modes of counting: without multiplexing, with multiplexing, or both. By default, any mode is
+        accepted.
 
     Returns
     -------
@@ -64,18 +70,17 @@ def programs(url: str, wanted: str = "all", *, modes: Sequence[str] = ()) -> lis
     Raises
     ------
     NothingRecordedError
-        If no program, or not a named one, is recorded; the message contains the command that records it.
+        If no program is recorded, or a named program is not recorded.
     UnfitRecordingError
-        If a named program has no runs in a mode, has a run of fewer than 20 intervals in a mode, or is simulated and
-        `modes` is not empty; or if a program or the named programs have both simulated and measured runs.
+        If a named program cannot be studied. The message says why. For example, its runs have fewer than 20 intervals.
     ValueError
         If `wanted` contains no name.
     """
-    runs = _in_intervals(store.runs(url))
-    problems = {name: find_problem(group, modes) for name, group in runs.groupby("program")}
+    runs = _drop_compressed(store.runs(url))
+    problems = {name: _find_problem(group, modes) for name, group in runs.groupby("program")}
     if wanted == "all":
-        return _all_usable(runs, problems, modes)
-    todo = _hint_for_unknown(url, wanted, problems)
+        return _select_usable(runs, problems, modes)
+    todo = _suggest_recording(url, wanted, recorded=problems)
     names = resolve_names(wanted, problems, about="the programs recorded", todo=todo)
     for name in names:
         if problems[name]:
@@ -86,12 +91,15 @@ def programs(url: str, wanted: str = "all", *, modes: Sequence[str] = ()) -> lis
     return names
 
 
-def _all_usable(runs, problems, modes):
-    """Return the measured programs without a problem; imported ones only if there are no others."""
+def _select_usable(runs, problems, modes):
+    """Return the measured programs without a problem.
+
+    Imported programs are returned only if no other program is usable.
+    """
     simulated = _select_programs(runs, runs["source"] == VALGRIND)
     usable = [name for name, problem in problems.items() if not problem and name not in simulated]
     if not usable:
-        kinds = " and ".join(_KINDS[mode] for mode in modes) or "in intervals"
+        kinds = " and ".join(_MODE_TEXTS[mode] for mode in modes) or "in intervals"
         raise NothingRecordedError(f"no program is recorded {kinds}. Record one: {how_to_record('NAME')}")
     imported = _select_programs(runs, runs["imported"])
     recorded_here = [name for name in usable if name not in imported]
@@ -99,12 +107,16 @@ def _all_usable(runs, problems, modes):
 
 
 def _select_programs(runs, mask):
-    """Return the names (set) of the programs of the runs (rows) that a mask selects."""
+    """Return the program names (set) of the rows that a mask selects."""
     return set(runs.loc[mask.astype(bool), "program"])
 
 
-def _hint_for_unknown(url, wanted, recorded):
-    """Describe how to record the first wanted name that is not recorded, and why its files were left out."""
+def _suggest_recording(url, wanted, recorded):
+    """Return how to record the first unknown program in `wanted`.
+
+    The text also contains the reasons why files of this program were rejected. It is "" if all programs are
+    recorded.
+    """
     unknown = [name for name in split_names(wanted) if name not in recorded]
     if not unknown:
         return ""
@@ -114,7 +126,7 @@ def _hint_for_unknown(url, wanted, recorded):
 
 
 def _refuse_mixed_sources(names, runs):
-    """Raise an error if simulated and measured programs are selected together."""
+    """Raise an error if both simulated and measured programs are selected."""
     simulated = sorted(_select_programs(runs, runs["source"] == VALGRIND) & set(names))
     if simulated and len(simulated) < len(names):
         raise UnfitRecordingError(
@@ -123,33 +135,20 @@ def _refuse_mixed_sources(names, runs):
         )
 
 
-def find_problem(runs, modes):
-    """Find why the runs of a program can't be used.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        Runs of one program, from :func:`interval_runs`.
-    modes : sequence of {"ocoe", "mlpx"}
-        Modes in which the program must have been recorded.
-
-    Returns
-    -------
-    str
-        Part of a sentence, such as ``"no run without multiplexing …"``; "" if the runs can be used.
-    """
+def _find_problem(runs, modes):
+    """Return why the runs of one program cannot be studied, or "" if they can."""
     if runs["source"].nunique() > 1:
         return "measured and simulated runs in one folder, and the two are never joined"
     if modes and VALGRIND in set(runs["source"]):
         return "simulated runs only, which count no cycles, so that there is no IPC"
     if modes and (runs["axis"] == RUNS).all():
-        return f"totals of whole runs, and {TAKES_INTERVALS}"
+        return f"totals of whole runs, and {_NEEDS_INTERVALS}"
     usable = runs[runs["events"].map(knows_ipc)]
     if usable.empty and modes:
         return "no run that counts both instructions and cycles"
     if modes and set(usable["mode"]) == {UNKNOWN}:
         return "no running shares, so that it is not known which of its counts are extrapolated"
-    absent = [_KINDS[mode] for mode in modes if mode not in set(usable["mode"])]
+    absent = [_MODE_TEXTS[mode] for mode in modes if mode not in set(usable["mode"])]
     if absent:
         return f"no run {' and none '.join(absent)} that counts instructions and cycles"
     short = usable[usable["mode"].isin(modes) & (usable["n_intervals"] < FEWEST_INTERVALS)]
@@ -160,7 +159,7 @@ def find_problem(runs, modes):
 
 
 def knows_ipc(events: Collection[str]) -> bool:
-    """Return True if IPC can be computed from counts of some events.
+    """Return True if both instructions and cycles were counted.
 
     Parameters
     ----------
@@ -170,13 +169,13 @@ def knows_ipc(events: Collection[str]) -> bool:
     Returns
     -------
     bool
-        True if instructions and cycles are among them.
+        True if IPC (instructions per cycle) can be computed.
     """
     return set(PINNED) <= set(events)
 
 
-def how_to_record(name):
-    """Write the commands that record a program.
+def how_to_record(name: str) -> str:
+    """Return the commands that record a program.
 
     Parameters
     ----------
@@ -186,8 +185,8 @@ def how_to_record(name):
     Returns
     -------
     str
-        Markdown. For a program that comes with cmlib, ``cmlib record --program``; for others, the commands that record
-        or import any program.
+        Text in Markdown. The command is ``cmlib record --program`` for a program that comes with cmlib. For other
+        programs, the text names the commands that record and import a program.
     """
     if name in program_tables.suites():
         return command_code("cmlib", "record", "--program", name)
@@ -197,129 +196,131 @@ def how_to_record(name):
 
 
 def interval_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
-    """List the runs of some programs, without those compressed to lines.
+    """List the runs of some programs.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     programs : iterable of str
-        Names of programs in it.
+        Names of the programs.
 
     Returns
     -------
     DataFrame
-        One row per run, with the columns of :func:`cmlib.io.store.runs`, among them run_id, program, set, mode, pass,
-        source ("perf" or "valgrind"), axis ("time", or "runs" if each interval is a whole run), n_intervals and events
-        (tuple of names). Empty if there are no runs.
+        One row per run, with the columns of :func:`cmlib.io.store.runs`. Examples are run_id, program, n_intervals,
+        events (tuple of names), source (``"perf"`` or ``"valgrind"``) and axis. The axis is ``"time"`` if the rows
+        of a run are intervals, and ``"runs"`` if each row is a complete run. Empty if no run was found.
     """
-    return _in_intervals(store.runs(url)).query("program in @programs").reset_index(drop=True)
+    return _drop_compressed(store.runs(url)).query("program in @programs").reset_index(drop=True)
 
 
 def load_both_modes(url: str, program: str) -> tuple[list[Recording], list[Recording]]:
-    """Load the runs of a program without and with multiplexing.
+    """Load the runs of a program, separately for each mode of counting.
+
+    Only runs that counted both instructions and cycles are loaded.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     program : str
-        Name of a program in it.
+        Name of the program.
 
     Returns
     -------
     ocoe_runs : list of cmlib.io.recording.Recording
-        Runs that counted their events all the time (one counter, one event).
-    mlpx_runs : list of Recording
-        Runs with events that took turns on the counters.
-
-    Notes
-    -----
-    Runs that do not count both instructions and cycles are left out. A list is empty if there is no such run;
-    :func:`programs` with ``modes=["ocoe", "mlpx"]`` names the programs that have both.
+        Runs without multiplexing. Empty if none was found.
+    mlpx_runs : list of cmlib.io.recording.Recording
+        Runs with multiplexing: the events took turns on the counters. Empty if none was found.
     """
-    runs = _in_intervals(store.runs(url, program=program))
+    runs = _drop_compressed(store.runs(url, program=program))
     runs = runs[runs["events"].map(knows_ipc)]
     ocoe_runs, mlpx_runs = (
-        [store.load(url, run_id) for run_id in runs.loc[runs["mode"] == mode, "run_id"]] for mode in _KINDS
+        [store.load(url, run_id) for run_id in runs.loc[runs["mode"] == mode, "run_id"]]
+        for mode in _MODE_TEXTS
     )
     return ocoe_runs, mlpx_runs
 
 
 def timed_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
-    """List the runs of some programs that have intervals in time, without totals of whole runs.
+    """List the runs that were counted in intervals of time.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     programs : iterable of str
-        Names of programs in it.
+        Names of the programs.
 
     Returns
     -------
     DataFrame
-        One row per run, with the columns of :func:`interval_runs`; empty if there are no runs.
+        One row per run, with the columns of :func:`interval_runs`. Empty if the programs have no runs.
 
     Raises
     ------
     UnfitRecordingError
-        If the programs have only totals of whole runs.
+        If the programs only have total counts of complete runs.
     """
     runs = interval_runs(url, programs)
     timed = runs[runs["axis"] == TIME].reset_index(drop=True)
     if timed.empty and len(runs):
-        raise UnfitRecordingError(f"{', '.join(programs)}: totals of whole runs, and {TAKES_INTERVALS}.")
+        raise UnfitRecordingError(f"{', '.join(programs)}: totals of whole runs, and {_NEEDS_INTERVALS}.")
     return timed
 
 
-def is_simulated(url, programs):
-    """Return True if programs are simulated.
+def is_simulated(url: str, programs: Iterable[str]) -> bool:
+    """Return True if programs were simulated by Valgrind.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     programs : iterable of str
-        Names of programs in it, all of them simulated or all of them measured.
+        Names of the programs. All must be simulated, or all measured.
 
     Returns
     -------
     bool
+        False if the programs were measured.
     """
     return VALGRIND in set(interval_runs(url, programs)["source"])
 
 
 def describe_source(url: str, programs: Iterable[str]) -> str:
-    """Write a sentence for captions that says that counts are simulated.
+    """Return a sentence for captions if the counts are simulated.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     programs : iterable of str
-        Names of programs in it, all of them simulated or all of them measured.
+        Names of the programs. All must be simulated, or all measured.
 
     Returns
     -------
     str
-        Markdown, with the version of the simulator; "" if the programs were measured.
+        Text in Markdown with the version of the simulator. Empty if the programs were measured.
     """
     if not is_simulated(url, programs):
         return ""
     meta = store.load(url, interval_runs(url, programs)["run_id"].iloc[0]).meta
-    return f"**Simulated** by Valgrind's Callgrind {as_words(meta['simulator']['version'])}, not measured."
+    return f"**Simulated** by Valgrind's Callgrind {_escape_markdown(meta['simulator']['version'])}, not measured."
 
 
 def describe_data(url: str, programs: Iterable[str]) -> str:
-    """Describe the runs of some programs: their commands and machines, and whether they are the paper's data.
+    """Describe the recordings that a notebook uses.
+
+    The text contains the numbers of runs and programs, the commands and the machines. It says whether the data are
+    those of the paper.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     programs : iterable of str
-        Names of programs in it, at least one of which has a run.
+        Names of the programs. At least one must be recorded.
 
     Returns
     -------
@@ -331,17 +332,17 @@ def describe_data(url: str, programs: Iterable[str]) -> str:
     first_runs = {name: store.load(url, run_id) for name, run_id in first_ids.items()}
     facts = {
         "n_runs": len(runs),
-        "first": first_runs,
+        "first_runs": first_runs,
         "simulated": describe_source(url, programs),
         "machines": dict.fromkeys(map(_describe_machine, first_runs.values())),
-        "theirs": of_suites(programs, ["HiBench", "CloudSuite 3.0"]),
-        "ours": program_tables.suites().keys() & first_runs.keys(),
+        "paper_programs": of_suites(programs, ["HiBench", "CloudSuite 3.0"]),
+        "shipped_programs": program_tables.suites().keys() & first_runs.keys(),
     }
     return template("cmlib.experiments", "data.j2", filters={"as_code": as_code}).render(facts)
 
 
 def _describe_machine(run):
-    """Describe the processor, virtual machine and privilege level of one run, as far as they are known."""
+    """Return a text on the processor and the virtual machine of a run."""
     machine = run.machine
     processor = machine.get("model_name") or "a processor that is not known"
     microarchitecture = (machine.get("microarchitecture") or "").replace("amd_zen", "Zen ").replace("_", " ")
@@ -349,43 +350,33 @@ def _describe_machine(run):
         processor += f" ({microarchitecture})"
     if machine.get("virtual"):
         processor += f", in a virtual machine ({machine['virtual']})"
-    description = as_words(processor)
+    description = _escape_markdown(processor)
     if run.meta.get("modifier") == "u":
         description += ", user mode only"
     return description
 
 
-def as_words(text):
-    """Escape a text from a file for Markdown, so that markup, formulas and HTML in it have no effect.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-        One line.
-    """
+def _escape_markdown(text):
+    """Escape a text for Markdown, and join its lines."""
     return re.sub(r"[\\`*_$&<>\[\]]", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 
 def refuse_simulated(url: str, programs: Iterable[str], why: str) -> None:
-    """Raise an error if programs are simulated.
+    """Raise an error if programs were simulated.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     programs : iterable of str
-        Names of programs in it.
+        Names of the programs.
     why : str
-        The reason, a sentence that ends the message.
+        Last sentence of the error message: why measured counts are needed.
 
     Raises
     ------
     UnfitRecordingError
-        If the programs are simulated.
+        If the programs were simulated.
     """
     if is_simulated(url, programs):
         raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
@@ -399,36 +390,40 @@ def cleaned_runs(
     method: str = "shrinkage",
     workers: Workers | None = None,
 ) -> pd.DataFrame:
-    """Clean the runs of some sets of a program.
+    """Load the runs of a program and clean their counts.
 
-    Simulated counts are returned unchanged. Measured counts of an event with fewer than three samples become NaN. If
-    the running shares (the share of each interval in which an event was counted) are not known, and for totals of whole
-    runs, gaps are interpolated and `method` is not used.
+    Simulated counts are exact and stay unchanged. If an event has fewer than three samples in a run, all its counts
+    in this run become NaN.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     program : str
-        Name of a program in it.
+        Name of the program.
     sets : collection of str
-        Names of sets (plans of events), such as ``"ocoe"``.
+        Names of the sets to load. A set is a named list of events to count. For example, ``{"ocoe"}``.
     method : str, default "shrinkage"
-        Method of cleaning, one of :data:`cmlib.clean.METHODS`.
+        Cleaning method, a key of :data:`cmlib.clean.METHODS`. Gaps are interpolated instead if the rows are
+        complete runs, or if the recording does not contain the fraction of time in which each event was counted.
     workers : cmlib.parallel.Workers, optional
-        Where the runs are cleaned. Default: one process per processor.
+        Processes that clean the runs. Default: one per processor.
 
     Returns
     -------
     DataFrame
-        One row per run. Columns: ``set``; ``pass`` (int, number of the repetition of the set); ``counts`` (DataFrame,
-        one row per interval, one column per event; index as in the recording, usually the end of the interval [s]);
-        ``seconds`` (Series, length of each interval [s]).
+        One row per run, with these columns:
+
+        - ``set``: name of the set.
+        - ``pass``: number of the repetition of the set (int).
+        - ``counts``: DataFrame with one row per interval and one column per event. Its index is usually the end of
+          the interval [s].
+        - ``seconds``: Series with the length of each interval [s].
 
     Raises
     ------
     NothingRecordedError
-        If there is no run of these sets.
+        If no run of these sets is recorded.
     """
     runs = store.runs(url, program=program).query("set in @sets")
     if runs.empty:
@@ -438,25 +433,25 @@ def cleaned_runs(
             f"program {program!r} has no recording of {set_names}; notebook 01 lists what it has. Record it: "
             f"{todo}."
         )
-    for provenance in store.provenances(url, runs["run_id"]):  # worker processes read the runs
+    for provenance in store.provenances(url, runs["run_id"]):  # here, because worker processes read the runs
         note_read(provenance)
     job = functools.partial(_clean_run, url, method=method)
     counts, seconds = zip(*parallel_map(job, runs["run_id"], workers), strict=True)
     return runs[["set", "pass"]].assign(counts=list(counts), seconds=list(seconds))
 
 
-def _in_intervals(runs):
-    """Return the rows of the frame `runs` with counts by interval, not compressed to lines."""
+def _drop_compressed(runs):
+    """Return the rows of runs that are not compressed to straight lines."""
     return runs[runs["mode"] != "lines"]
 
 
 def _clean_run(url, run_id, *, method):
-    """Clean the counts of a run unless they are simulated; return them and the length of each interval [s]."""
+    """Return the cleaned counts of a run and its interval lengths [s]."""
     run = store.load(url, run_id)
     counts, running = run.whole()
     if run.simulated:
         return counts, run.interval_s[counts.index]
-    if not run.knows_shares or run.holds_totals:  # without running shares, gaps can only be filled
+    if not run.knows_shares or run.holds_totals:  # cleaning needs the running shares
         method = "interpolate"
         running = None
     seldom_counted = counts.columns[counts.notna().sum() < FEWEST_SAMPLES]
@@ -472,54 +467,54 @@ def _clean_run(url, run_id, *, method):
 
 
 def suites(programs: Iterable[str]) -> dict[str, str]:
-    """Find the suite of each program.
+    """Return the benchmark suite of each program.
 
     Parameters
     ----------
     programs : iterable of str
-        Names.
+        Names of the programs.
 
     Returns
     -------
     dict of str to str
-        Suite by program, such as ``"HiBench"``; ``"own"`` for programs of no known suite.
+        Suite of each program. For example, ``{"kmeans": "HiBench"}``. The suite of an unknown program is ``"own"``.
     """
     suite_by_program = program_tables.suites()
     return {name: suite_by_program.get(name, "own") for name in programs}
 
 
 def of_suites(programs: Iterable[str], wanted: Collection[str]) -> list[str]:
-    """Select the programs that belong to some suites.
+    """Select the programs of some benchmark suites.
 
     Parameters
     ----------
     programs : iterable of str
-        Names.
+        Names of the programs.
     wanted : collection of str
-        Names of suites, as :func:`suites` returns them.
+        Names of suites. For example, ``["HiBench"]``.
 
     Returns
     -------
     list of str
-        Names of the programs, in the order of `programs`.
+        Names of the selected programs, in input order.
     """
     return [name for name, suite in suites(programs).items() if suite in wanted]
 
 
 def paper_figures(programs: Iterable[str], numbers: dict[str, str]) -> str:
-    """Label a figure with the numbers of CounterMiner's figures that show the same suites.
+    """Return the label of a figure that repeats a figure of CounterMiner.
 
     Parameters
     ----------
     programs : iterable of str
         Names of the programs in the figure.
     numbers : dict of str to str
-        Number of the paper's figure by suite.
+        For each suite, the number of the figure in the paper.
 
     Returns
     -------
     str
-        Such as ``"CounterMiner, Fig. 6"``; ``"Figure"`` if no program belongs to these suites.
+        For example, ``"CounterMiner, Fig. 6"``. ``"Figure"`` if no program belongs to these suites.
     """
     figures = [number for suite, number in numbers.items() if of_suites(programs, [suite])]
     return f"CounterMiner, Fig. {' and '.join(figures)}" if figures else "Figure"

@@ -1,10 +1,11 @@
-"""Put a program's cleaned runs into a matrix of events and a target, one row per step of progress or per interval.
+"""Put the recorded counts of a program into a matrix for models.
 
-The target is the rate that a model explains by events, usually IPC (instructions per cycle). Progress is the share
-of a run's instructions that are retired; a step is one of several equal shares of it. One pass is the runs that
-together count all events of a plan once. :func:`recorded_matrix` takes the store and a program, and returns a
-:class:`Matrix` of X (events) and `ipc` (target); :func:`refine` ranks its events. NothingRecordedError if there is no
-run, UnfitRecordingError if there are too few rows or no event that could explain the target.
+The target is the rate that a model explains, usually IPC (instructions per cycle). :func:`recorded_matrix` reads
+the recordings of a program, and returns a :class:`Matrix` with the rates of its events and the target.
+:func:`refine` ranks the events of a Matrix by importance.
+
+A row is an interval of time, or a step. A step is a part of the run with a fixed share of its instructions. Steps
+are used if different runs counted different events: the same step of two runs executed the same work.
 """
 
 from __future__ import annotations
@@ -40,54 +41,52 @@ if TYPE_CHECKING:
 
 __all__ = ["choose_cycles", "find_aliases", "usable_events"]
 
-_ALIGNED = ("ocoe", "sweep")  # sets whose runs count different events, and are aligned by progress
-_MOST_ROWS = 1000  # of a matrix of intervals; if there are more intervals, neighboring ones are added up
-_MOST_RUNS = 5000  # of a matrix of totals of whole runs
-# Rules by which an event is IPC under another name: it counts work done or work missing, and names no reason.
+_ALIGNED_SETS = ("ocoe", "sweep")  # sets whose runs count different events, so that rows are steps
+_MOST_ROWS = 1000  # of intervals; neighboring intervals are added up if there are more
+_MOST_RUNS = 5000  # of total counts, one row per run
+# Reasons why an event is an alias: it measures the target itself under another name.
 KIND_OF_INSTRUCTION = "instructions of a kind"
 OPS_OF_ALL_KINDS = "micro-ops fetched or dispatched"
 ALL_IDLE_CYCLES = "cycles without retirement, all reasons"
-CYCLES_OF_A_KIND = "cycles of a kind"
+_CYCLES_OF_A_KIND = "cycles of a kind"
 CONSTANT_RATE = "constant rate per instruction"
-CONSTANT_RATIO = "constant ratio to the target"  # the only rule for another target than IPC
-_COPY = 0.1  # share of an event's standard deviation that the ratio may leave unexplained
-# The rules that follow from an event's class (data/events/kinds.yaml), by the divisor of the counts.
+_CONSTANT_RATIO = "constant ratio to the target"  # the only reason if the target is not IPC
+# An event has a constant ratio to the target if this share of its standard deviation, or less, is unexplained.
+_MOST_UNEXPLAINED = 0.1
+# Reason by the event class of data/events/kinds.yaml, for each event by which counts are divided.
 _RULE_BY_CLASS = {
     "cycles": {"mix": KIND_OF_INSTRUCTION, "target": ALL_IDLE_CYCLES},
-    "instructions": {"stall": CYCLES_OF_A_KIND, "target": ALL_IDLE_CYCLES},
+    "instructions": {"stall": _CYCLES_OF_A_KIND, "target": ALL_IDLE_CYCLES},
 }
-_OPS = "dispatched and wrong-path ops"  # topic of events that count all ops per cycle
+_OPS_TOPIC = "dispatched and wrong-path ops"  # topic of events that count all micro-ops
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """Rates of one program's events, and the target that they explain.
+    """The event rates of a program and the target that they explain.
 
     Attributes
     ----------
-    X : DataFrame
-        One row per step or interval, one column per event: counts divided by the count of the target's divisor, or by
-        time [1/s] if it has none.
-    ipc : Series
-        The target of the same rows: IPC, or another rate if `target` is another.
+    X : DataFrame, shape (n_rows, n_events)
+        Rates of the events. Counts are divided as in the target, for example by cycles. If the target is a rate per
+        second, the unit is 1/s.
+    ipc : Series, shape (n_rows,)
+        Values of the target: IPC, or the rate that `target` describes.
     holdout : (DataFrame, Series) or None
-        X and ipc of a second pass over the same events, or of a second run, for tests.
+        X and target values of a second measurement, for testing models. None if there is only one measurement.
     target : cmlib.experiments.targets.Target
-        The rate that is explained.
+        Definition of the target.
     ticking : Series
-        Rate [1/s] by event of the events that were left out because they happen at a constant rate in time
-        (:func:`cmlib.rank.leaks.find_ticking`).
-    aliases : DataFrame
-        Rates, in the rows of X, of the events that were left out because they are the target under another name
-        (:func:`find_aliases`).
-    alias_rules : Series
-        For each event in `aliases`, the rule (str) by which it was left out, such as :data:`KIND_OF_INSTRUCTION`.
-    duplicates : Series
-        Events that were left out because another event has the same counts. Index: event; value: name of the other
-        event (:func:`cmlib.rank.duplicates.find_duplicates`).
+        Rates [1/s] of events that happen at a constant rate in time. These events are not columns of X.
+    aliases : DataFrame, shape (n_rows, n_aliases)
+        Rates of the aliases. An alias is an event that measures the target itself under another name. It is not a
+        column of X.
+    alias_rules : Series of str
+        Reason why each event is an alias, indexed by event name.
+    duplicates : Series of str
+        Events with the same counts as another event, which is the value. These events are not columns of X.
     ends : (int, int)
-        Numbers of rows that were left out at the start and at the exit of the process
-        (:func:`cmlib.rank.find_start_and_exit`).
+        Number of rows removed at the start and at the exit of the process.
     """
 
     X: pd.DataFrame
@@ -102,11 +101,11 @@ class Matrix:
 
     @property
     def all_events(self) -> pd.DataFrame:
-        """Rates of all events, including the aliases of the target but no duplicates: a DataFrame like X."""
+        """Rates of all events (DataFrame), including aliases but not duplicates."""
         return self.X.join(self.aliases) if self.aliases.shape[1] else self.X
 
     def error(self, measured: ArrayLike, predicted: ArrayLike) -> float:
-        """Compute the error [%] of predictions.
+        """Compute the mean error of predictions.
 
         Parameters
         ----------
@@ -116,7 +115,8 @@ class Matrix:
         Returns
         -------
         float
-            Mean error relative to the measured IPC (CounterMiner, Eq. 14), or to the mean of another target.
+            Mean error [%]. It is relative to the measured value if the target is IPC (CounterMiner, Eq. 14). For
+            other targets it is relative to the mean, because single values can be 0.
         """
         if self.target == IPC:
             return relative_error(measured, predicted)
@@ -124,44 +124,44 @@ class Matrix:
 
     @property
     def varies(self) -> bool:
-        """True if the target varies enough to be explained: by 2 % of its mean or more (standard deviation)."""
+        """True if the standard deviation of the target is at least 2 % of its mean."""
         return relative_deviation(self.ipc) >= LEAST_VARIATION
 
     @property
     def in_time(self) -> bool:
-        """True if rows are intervals of time, False if they are steps of progress."""
+        """True if rows are intervals of time, False if they are steps."""
         return "progress" not in self.X.index.names
 
 
 def recorded_matrix(
     url: str, program: str, target: Target = IPC, *, method: str = "shrinkage", workers: Workers | None = None
 ) -> Matrix:
-    """Make the matrix of a program's cleaned runs: those of :func:`recorded_runs`, joined by :func:`matrix`.
+    """Read the recordings of a program into a Matrix.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     program : str
-        Name of a program in it.
+        Name of the program.
     target : cmlib.experiments.targets.Target, default IPC
-        The rate that is explained.
+        Rate to explain.
     method : str, default "shrinkage"
-        Method of cleaning, one of :data:`cmlib.clean.METHODS`.
+        Cleaning method, a key of :data:`cmlib.clean.METHODS`.
     workers : cmlib.parallel.Workers, optional
-        Where the runs are cleaned. Default: one process.
+        Processes that clean the runs. Default: one.
 
     Returns
     -------
     Matrix
-        The result of :func:`matrix`.
+        Rates of the events and the target. See :func:`matrix` for the choice of rows.
 
     Raises
     ------
     NothingRecordedError
-        If the program has no run that counts the target in 20 intervals.
+        If no run counted the target in at least 20 intervals.
     UnfitRecordingError
-        If too few rows are left, or no event could explain the target.
+        If too few rows are usable, or no event could explain the target.
     """
     runs = recorded_runs(url, program, target, method=method, workers=workers)
     return matrix(runs, target=target, table=event_table(url))
@@ -170,42 +170,44 @@ def recorded_matrix(
 def recorded_runs(
     url: str, program: str, target: Target = IPC, *, method: str = "shrinkage", workers: Workers | None = None
 ) -> pd.DataFrame:
-    """Clean the runs of a program in which the target was counted.
+    """Load and clean the runs of a program that counted the target.
 
-    Runs of fewer than 20 intervals are left out, and so are totals of whole runs if there are runs by interval. If
-    there are sets whose runs can be aligned by progress ("ocoe", "sweep"), the other sets are left out.
+    Runs with fewer than 20 intervals are ignored. Total counts of complete runs are used only if the program has no
+    runs in intervals.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     program : str
-        Name of a program in it.
+        Name of the program.
     target : cmlib.experiments.targets.Target, default IPC
-        The rate that is explained.
+        Rate to explain.
     method : str, default "shrinkage"
-        Method of cleaning, one of :data:`cmlib.clean.METHODS`.
+        Cleaning method, a key of :data:`cmlib.clean.METHODS`.
     workers : cmlib.parallel.Workers, optional
-        Where the runs are cleaned. Default: one process.
+        Processes that clean the runs. Default: one.
 
     Returns
     -------
     DataFrame
-        One row per run, with the columns of :func:`cmlib.experiments.data.cleaned_runs`: set, pass, counts (DataFrame,
-        one row per interval, one column per event) and seconds (Series, length of each interval [s]).
+        One row per run, with the columns of :func:`cmlib.experiments.data.cleaned_runs`: set, pass, counts and
+        seconds.
 
     Raises
     ------
     NothingRecordedError
-        If there is no such run.
+        If no suitable run was found.
     """
     runs = store.runs(url, program=program).query("mode != 'lines'")
     suitable = runs[target.counted_in(runs) & (runs["n_intervals"] >= FEWEST_INTERVALS)]
     is_timed = suitable["axis"] == TIME
     if is_timed.any():
         suitable = suitable[is_timed]
-    all_sets = list(suitable["set"].unique())
-    sets = [name for name in all_sets if name in _ALIGNED] or all_sets
+    sets = list(suitable["set"].unique())
+    aligned_sets = [name for name in sets if name in _ALIGNED_SETS]
+    if aligned_sets:
+        sets = aligned_sets
     cleaned = cleaned_runs(url, program, sets, method=method, workers=workers or Workers(1))
     counts_target = [target.events <= set(run.columns[run.notna().any()]) for run in cleaned["counts"]]
     return cleaned[counts_target]
@@ -214,70 +216,79 @@ def recorded_runs(
 def matrix(
     runs: pd.DataFrame, *, target: Target = IPC, per: str | None = None, table: pd.DataFrame | None = None
 ) -> Matrix:
-    """Join a program's cleaned runs to a matrix of events and target.
-
-    If the target is IPC and a pass has several runs, each row is a step of progress, that is, of equally many
-    instructions. Its values are means over the runs of the first complete pass. The second pass is held out. In all
-    other cases, the rows are intervals of the runs with the most
-    counted events. Neighboring intervals are added up if there are more than 1,000. The last of several measured runs
-    is held out; of simulated runs, only the first is used.
-
-    If the target is IPC, the start and the exit of the process are left out (:func:`cmlib.rank.find_start_and_exit`),
-    except from totals of whole runs. Aliases, which are events that are IPC under another name, are left out, too
-    (:func:`find_aliases`); the Matrix has their rates. For another target, an event is an alias if its ratio to the
-    target is constant, so that the target explains 99 % of its variance; minor faults are often such an alias of page
-    faults. Of events with the same counts, only the first is kept.
+    """Join the cleaned runs of a program into a Matrix.
 
     Parameters
     ----------
     runs : DataFrame
-        One row per run, with the columns set, pass, counts and seconds, as :func:`recorded_runs` returns it.
+        One row per run, from :func:`recorded_runs`.
     target : cmlib.experiments.targets.Target, default IPC
-        The rate that is explained.
+        Rate to explain.
     per : str, optional
-        Event by which the counts of X are divided. Default: the divisor of the target.
+        Event by which the counts in X are divided. Default: the divisor of the target.
     table : DataFrame, optional
-        Event table, in which aliases are recognized by their descriptions. Default: they are recognized by name.
+        Event table with descriptions of the events. Default: aliases are found by the event names alone.
 
     Returns
     -------
     Matrix
-        Events, target, hold-out and the events that were left out.
+        Rates of the events and the target.
 
     Raises
     ------
     UnfitRecordingError
-        If there are too few rows, or no event that could explain the target.
+        If too few rows are usable, or no event could explain the target.
+
+    Notes
+    -----
+    If the target is IPC and the events are spread over several runs, each row is a step: a part of the run with a
+    fixed share of the instructions. Counts are means over these runs. A repetition of the runs is the test data.
+
+    Otherwise, the rows are intervals of the runs with the most events. Neighboring intervals are added up to get at
+    most 1,000 rows. The last of several runs is the test data.
+
+    If the target is IPC, the start and the exit of the process are removed. Of several events with the same counts,
+    only the first is kept.
     """
-    sets_by_pass = runs.groupby("pass")["set"].agg(set)
-    complete = [number for number, sets in sets_by_pass.items() if sets == sets_by_pass.iloc[0]]
-    runs = runs[runs["pass"].isin(complete)]
+    runs, passes = _select_complete_passes(runs)
     runs, ticking = _drop_ticking(runs, target)
-    chosen = runs[runs["pass"].isin(complete[:2])]
-    per = target.per if per is None else per
-    if target != IPC or chosen["pass"].is_unique or _are_totals(chosen):
-        data = _join_intervals(runs, target, per)
+    divisor = target.per if per is None else per
+    first_passes = runs[runs["pass"].isin(passes[:2])]
+    has_several_runs_per_pass = not first_passes["pass"].is_unique
+    if target == IPC and has_several_runs_per_pass and not _are_totals(first_passes):
+        data = _join_steps(first_passes, passes[:2], divisor)
     else:
-        data = _align_by_progress(chosen, complete[:2], per)
+        data = _join_intervals(runs, target, divisor)
     if target == IPC:
-        rules = find_aliases(data.X, data.ipc, per=per, table=table)
+        rules = find_aliases(data.X, data.ipc, per=divisor, table=table)
     else:
-        rules = _find_copies(data.X, data.ipc)
+        rules = _find_constant_ratios(data.X, data.ipc)
     data, rules = _drop_duplicates(data, rules)
     return replace(_separate_aliases(data, rules, target), ticking=ticking)
 
 
-def _align_by_progress(runs, passes, per):
-    """Make the Matrix of runs aligned by progress, without start and exit; a second pass is held out."""
+def _select_complete_passes(runs):
+    """Return the runs of all passes that contain the same sets as the first, and the pass numbers."""
+    sets_by_pass = runs.groupby("pass")["set"].agg(set)
+    complete = [number for number, sets in sets_by_pass.items() if sets == sets_by_pass.iloc[0]]
+    return runs[runs["pass"].isin(complete)], complete
+
+
+def _join_steps(runs, passes, per):
+    """Make a Matrix with one row per step, from runs that counted different events.
+
+    The first of the `passes` is the data, and the second, if any, is the test data.
+    """
     aligned = merge.align_passes(list(runs["counts"]), list(runs["pass"]), per=per)
     n_start, n_exit = find_start_and_exit(aligned[passes[0]][1])
     tables = [_cut_ends(X, ipc, n_start, n_exit) for X, ipc in aligned.values()]
+    X, ipc = tables[0]
     holdout = tables[1] if len(tables) > 1 else None
-    return Matrix(*tables[0], holdout, ends=(n_start, n_exit))
+    return Matrix(X, ipc, holdout, ends=(n_start, n_exit))
 
 
 def _separate_aliases(data, rules, target):
-    """Move the events of a Matrix that are the target under another name from X to `aliases`."""
+    """Move the events with a rule from X to `aliases`."""
     names = list(rules.index)
     if len(names) == data.X.shape[1]:
         shown = ", ".join(names[:8])
@@ -288,121 +299,131 @@ def _separate_aliases(data, rules, target):
         )
     holdout = data.holdout
     if holdout:
-        held_out_X, held_out_ipc = holdout
-        holdout = held_out_X.drop(columns=names), held_out_ipc
+        holdout_X, holdout_ipc = holdout
+        holdout = holdout_X.drop(columns=names), holdout_ipc
     X = data.X.drop(columns=names)
     return replace(data, X=X, aliases=data.X[names], alias_rules=rules, holdout=holdout)
 
 
 def _drop_duplicates(data, rules):
-    """Drop each event of a Matrix with the same counts as another event; return the Matrix and the rules of aliases.
+    """Drop events with the same counts as another event.
 
-    Aliases come first, so that an event with the same counts as an alias is dropped as its duplicate.
+    Returns the Matrix, and the rules of the remaining aliases. An event with the same counts as an alias is dropped.
     """
-    others = [event for event in data.X if event not in rules.index]
-    duplicates = find_duplicates(data.X[[*rules.index, *others]])
+    not_aliases = [event for event in data.X if event not in rules.index]
+    duplicates = find_duplicates(data.X[[*rules.index, *not_aliases]])
     holdout = data.holdout
     if holdout:
-        held_out_X, held_out_ipc = holdout
-        holdout = held_out_X.drop(columns=duplicates.index), held_out_ipc
+        holdout_X, holdout_ipc = holdout
+        holdout = holdout_X.drop(columns=duplicates.index), holdout_ipc
     X = data.X.drop(columns=duplicates.index)
     data = replace(data, X=X, holdout=holdout, duplicates=duplicates)
     return data, rules.drop(duplicates.index, errors="ignore")
 
 
-def _find_copies(X, rate):
-    """Return the rule of each event whose ratio to the target is constant, such as minor faults for page faults."""
+def _find_constant_ratios(X, rate):
+    """Return a rule for each event with a constant ratio to the target.
+
+    For example, minor faults often have a constant ratio to page faults.
+    """
     ratio = X.mean() / rate.mean()
     expected = pd.DataFrame({event: ratio[event] * rate for event in X})
-    is_copy = (X - expected).std() < _COPY * X.std()
-    return pd.Series(CONSTANT_RATIO, index=X.columns[is_copy], dtype=str, name="rule")
+    is_constant = (X - expected).std() < _MOST_UNEXPLAINED * X.std()
+    return pd.Series(_CONSTANT_RATIO, index=X.columns[is_constant], dtype=str, name="rule")
 
 
 def find_aliases(
     X: pd.DataFrame, ipc: pd.Series, *, per: str = IPC.per, table: pd.DataFrame | None = None
 ) -> pd.Series:
-    """Find the events that are IPC under another name, and the rule that applies to each.
+    """Find the events that measure IPC itself under another name.
+
+    Such an event, an alias, counts finished work or all cycles without finished work. It predicts IPC but gives no
+    reason.
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Counts of events, divided by those of `per`; rows in the order of time or progress.
+        Rates of the events. The rows are in the order of time.
     ipc : Series of float > 0, shape (n_rows,)
         Instructions per cycle.
     per : str, default "cycles"
-        The event by which the counts are divided.
+        Event by which the counts in X are divided.
     table : DataFrame, optional
-        Event table with descriptions. Default: events are recognized by their names alone.
+        Event table with descriptions of the events. Default: aliases are found by the event names alone.
 
     Returns
     -------
     Series of str
-        The rule of each alias; index: event, in the order of the columns of X.
+        Reason why each event is an alias, indexed by event name.
 
     Notes
     -----
-    An alias counts completed work, or all cycles without completed work, whatever the reason. If counts are divided by
-    cycles, aliases are instructions of a kind (retired branches, loads), micro-ops fetched or dispatched, all cycles
-    without retirement, and events at a constant rate per instruction (:func:`cmlib.rank.leaks.find_proportional`).
-    :func:`cmlib.io.events.kinds` recognizes the first three. Cycles without retirement for one reason, such as an empty
-    retire queue, are not aliases, because a ranking looks for reasons. If counts are divided by instructions, all
-    counts of cycles are aliases.
+    If counts are divided by cycles, these events are aliases:
+
+    - instructions of one kind, for example retired branches or loads;
+    - micro-ops, fetched or dispatched;
+    - all cycles without a retired instruction;
+    - events with a constant rate per instruction (:func:`cmlib.rank.leaks.find_proportional`).
+
+    Cycles that are lost for a single reason are not aliases, because a ranking looks for reasons. If counts are
+    divided by instructions, all counts of cycles are aliases.
     """
     if table is None:
         table = pd.DataFrame({"description": []}, dtype=str)
     kinds = events.kinds(X.columns, table)
     rules = kinds["class"].map(_RULE_BY_CLASS.get(per, {}))
     if per == IPC.per:
-        rules[kinds["topic"] == _OPS] = OPS_OF_ALL_KINDS
+        rules[kinds["topic"] == _OPS_TOPIC] = OPS_OF_ALL_KINDS
         proportional = kinds.index.isin(find_proportional(X, ipc))
         rules[proportional & rules.isna()] = CONSTANT_RATE
     return rules.dropna().rename("rule")
 
 
 def _drop_ticking(runs, target):
-    """Drop events of constant rate in time; return the runs and the rates of these events.
+    """Drop events that happen at a constant rate in time, such as timer interrupts.
 
-    Nothing is dropped if the target is a rate per second.
+    Returns the runs, and the rates [1/s] of the dropped events. Nothing is dropped if the target is a rate per second.
     """
-    base = target.event if target == IPC else target.per
-    if not base or any(counts.index.name != "time_s" for counts in runs["counts"]):
+    base_event = target.event if target == IPC else target.per
+    is_timed = all(counts.index.name == "time_s" for counts in runs["counts"])
+    if not base_event or not is_timed:
         return runs, pd.Series(dtype=float)
-    ticking = find_ticking(zip(runs["counts"], runs["seconds"], strict=True), base)
+    ticking = find_ticking(zip(runs["counts"], runs["seconds"], strict=True), base_event)
     ticking = ticking.drop(target.event, errors="ignore")
-    others = [counts.drop(columns=ticking.index, errors="ignore") for counts in runs["counts"]]
-    if len(ticking) and all(target.leaks_target(event) for counts in others for event in counts):
-        named = ", ".join(f"{event} {rate:,.0f} times" for event, rate in ticking.items())
-        of_target = " and ".join(sorted(target.events))
+    remaining = [counts.drop(columns=ticking.index, errors="ignore") for counts in runs["counts"]]
+    if len(ticking) and all(target.leaks_target(event) for counts in remaining for event in counts):
+        rates = ", ".join(f"{event} {rate:,.0f} times" for event, rate in ticking.items())
+        target_events = " and ".join(sorted(target.events))
         raise UnfitRecordingError(
-            f"what was counted beside {of_target} happens at a fixed rate in time ({named} a second), and "
-            f"says nothing of {target.name}: record core events, which `cmlib doctor` lists."
+            f"{target.name} cannot be explained: all events except {target_events} happen at a fixed rate in time "
+            f"({rates} per second). Record core events, which `cmlib doctor` lists."
         )
-    return runs.assign(counts=others), ticking
+    return runs.assign(counts=remaining), ticking
 
 
 def choose_cycles(url: str, program: str, target: str) -> list[str]:
-    """Choose the programs to study by :func:`choose_target`, and check that cycles were counted.
+    """Choose programs that counted IPC (instructions per cycle) on hardware.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     program : str
-        Names separated by commas, or ``"all"``.
+        Names of programs, separated by commas, or ``"all"``.
     target : str
-        Name of the target, or "".
+        Name of the rate to explain. Only IPC is accepted. If it is "", the default of the recordings is checked.
 
     Returns
     -------
     list of str
-        Names of programs.
+        Names of the programs.
 
     Raises
     ------
     UnfitRecordingError
         If the programs are simulated, or the target is not IPC.
     NothingRecordedError
-        If no program, or not a named one, is recorded.
+        If no program is recorded, or a named program is not recorded.
     """
     names, chosen = choose_target(url, program, target)
     refuse_simulated(url, names, "clusters go with counted cycles.")
@@ -415,30 +436,30 @@ def choose_cycles(url: str, program: str, target: str) -> list[str]:
 
 
 def usable_events(data: Matrix, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame]:
-    """Select the events of a Matrix that could explain cycles per instruction.
+    """Select the events that could explain cycles per instruction.
 
-    These events vary, happen in at least a tenth of the rows, and are not cycles per instruction by definition.
+    Such an event varies and happens in at least a tenth of the rows. It is not an alias of the target.
 
     Parameters
     ----------
     data : Matrix
-        Events, and IPC as the target.
+        Rates of the events. The target must be IPC.
     table : DataFrame
-        Event table.
+        Event table with descriptions of the events.
 
     Returns
     -------
-    X : DataFrame
-        Rates of the selected events, one row per step or interval.
-    cpi : Series
-        Cycles per instruction of the same rows.
+    X : DataFrame, shape (n_rows, n_selected)
+        Rates of the selected events.
+    cpi : Series, shape (n_rows,)
+        Cycles per instruction.
     kinds : DataFrame
-        Kinds of all events of `data`, as :func:`cmlib.io.events.kinds` returns them.
+        Kind of every event in `data`, from :func:`cmlib.io.events.kinds`.
 
     Raises
     ------
     UnfitRecordingError
-        If there are fewer than 20 rows, IPC does not vary, or there is no such event.
+        If `data` has fewer than 20 rows, IPC does not vary, or no event can be selected.
     """
     if len(data.X) < FEWEST_INTERVALS:
         raise UnfitRecordingError(f"{len(data.X)} steps are too few; clusters need {FEWEST_INTERVALS}.")
@@ -452,22 +473,22 @@ def usable_events(data: Matrix, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.S
 
 
 def varying(matrices: dict[str, Matrix]) -> dict[str, Matrix]:
-    """Select the programs with a target that varies enough to be explained.
+    """Select the programs whose target varies enough for a model.
 
     Parameters
     ----------
     matrices : dict of str to Matrix
-        By program.
+        Matrix of each program.
 
     Returns
     -------
     dict of str to Matrix
-        Those with a target that varies by 2 % of its mean or more.
+        Programs with a standard deviation of the target of at least 2 % of its mean.
 
     Raises
     ------
     UnfitRecordingError
-        If the target varies in none.
+        If no program is selected.
     """
     selected = {name: data for name, data in matrices.items() if data.varies}
     if not selected:
@@ -478,11 +499,11 @@ def varying(matrices: dict[str, Matrix]) -> dict[str, Matrix]:
 
 
 def _describe_steady(data):
-    """Return a sentence that the target of a Matrix does not vary."""
+    """Return the error message for a target that does not vary."""
     percent = 100 * relative_deviation(data.ipc)
-    without = " without start and exit" if any(data.ends) else ""
+    scope = " without start and exit" if any(data.ends) else ""
     return (
-        f"the standard deviation of {data.target.name}{without} is {percent:.1f} % of its mean: it does not vary, and "
+        f"the standard deviation of {data.target.name}{scope} is {percent:.1f} % of its mean: it does not vary, and "
         f"no event is ranked. A ranking takes {100 * LEAST_VARIATION:.0f} %."
     )
 
@@ -490,68 +511,70 @@ def _describe_steady(data):
 def core_runs(
     url: str, programs: Iterable[str], target: Target = IPC, *, workers: Workers | None = None
 ) -> dict[str, pd.DataFrame]:
-    """Read the OCOE runs (each event counted all the time) of programs that counted the target in two passes or more.
+    """Load the unmultiplexed runs of programs that were recorded at least twice.
 
-    A set is a plan of events, here "ocoe", which may take several runs; a pass is one repetition of it. Gaps in the
-    counts are interpolated; they are not cleaned otherwise.
+    A set is a named list of events, which may take several runs. A pass is one repetition of these runs. The set
+    ``"ocoe"`` is loaded, in which every event was counted all the time. Gaps in the counts are interpolated.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     programs : iterable of str
-        Names of programs in it.
+        Names of the programs.
     target : cmlib.experiments.targets.Target, default IPC
-        The rate that is explained.
+        Rate that must be counted in at least two passes.
     workers : cmlib.parallel.Workers, optional
-        Where the runs are read. Default: one process per processor.
+        Processes that read the runs. Default: one per processor.
 
     Returns
     -------
     dict of str to DataFrame
-        By program, one row per run, including runs without the target: set, pass (int), counts (DataFrame, one row per
-        interval, one column per event) and seconds (Series, length of each interval [s]). Programs with fewer than two
-        passes are left out.
+        Runs of each program, one row per run, with the columns of :func:`cmlib.experiments.data.cleaned_runs`.
+        Programs with fewer than two passes are missing.
     """
     runs = store.runs(url).query("set == 'ocoe'")
     passes = runs[target.counted_in(runs)].groupby("program")["pass"].nunique()
-    clean = partial(cleaned_runs, url, sets=["ocoe"], method="interpolate", workers=workers)
-    return {name: clean(name) for name in programs if passes.get(name, 0) > 1}
+    load_runs = partial(cleaned_runs, url, sets=["ocoe"], method="interpolate", workers=workers)
+    return {name: load_runs(name) for name in programs if passes.get(name, 0) > 1}
 
 
 def _join_intervals(runs, target, per):
-    """Make the Matrix of the intervals of the runs that count the most events.
+    """Make a Matrix with one row per interval or per group of neighboring intervals.
 
-    The last of several measured runs is held out.
+    The last of several measured runs is the test data.
     """
-    runs, events_counted = _select_most_events(runs)
-    n_studied = max(1, len(runs) - 1)
-    n_intervals = sum(map(len, runs["counts"].iloc[:n_studied]))
+    runs, event_names = _select_most_events(runs)
+    n_training = max(1, len(runs) - 1)
+    n_intervals = sum(map(len, runs["counts"].iloc[:n_training]))
     most_rows = _MOST_RUNS if _are_totals(runs) else _MOST_ROWS
     intervals_per_row = math.ceil(n_intervals / most_rows)
     tables = [
-        _compute_rates(run.counts[events_counted], run.seconds, target, per, intervals_per_row)
+        _compute_rates(run.counts[event_names], run.seconds, target, per, intervals_per_row)
         for run in runs.itertuples()
     ]
-    cut = [(0, 0)] * len(tables)  # rows at the start and at the end of each run
+    ends = [(0, 0)] * len(tables)
     if target == IPC and not _are_totals(runs):
-        cut = [find_start_and_exit(y) for _, y in tables]
-    tables = [_cut_ends(X, y, *rows) for (X, y), rows in zip(tables, cut, strict=True)]
-    X, y = _join_in_time(tables[:n_studied])
-    holdout = tables[n_studied] if len(tables) > n_studied else None
+        ends = [find_start_and_exit(y) for _, y in tables]
+    tables = [
+        _cut_ends(X, y, n_start, n_exit) for (X, y), (n_start, n_exit) in zip(tables, ends, strict=True)
+    ]
+    X, y = _join_in_time(tables[:n_training])
+    holdout = tables[n_training] if len(tables) > n_training else None
     _refuse_rare_target(y, target, len(runs["counts"].iloc[0]))
     if X.empty:
         raise UnfitRecordingError(
             f"{target.name} has no other event that could explain it: record others together with it."
         )
-    n_left_out = tuple(sum(numbers) for numbers in zip(*cut[:n_studied], strict=True))
-    return Matrix(X, y, holdout, target, ends=n_left_out)
+    n_start = sum(at_start for at_start, _ in ends[:n_training])
+    n_exit = sum(at_exit for _, at_exit in ends[:n_training])
+    return Matrix(X, y, holdout, target, ends=(n_start, n_exit))
 
 
 def _select_most_events(runs):
-    """Select the runs that count the most events; return them and these events (list).
+    """Return the runs with the most counted events, and the event names.
 
-    Only the first of simulated runs is selected, because they are all equal.
+    Only the first simulated run is selected, because all simulated runs are equal.
     """
     events_by_run = [tuple(run.columns[run.notna().any()]) for run in runs["counts"]]
     most_events = max(events_by_run, key=len)
@@ -562,12 +585,12 @@ def _select_most_events(runs):
 
 
 def _cut_ends(X, y, n_start, n_exit):
-    """Return (X, y) of a run without its first `n_start` and its last `n_exit` rows."""
+    """Remove the first `n_start` and the last `n_exit` rows of X and y."""
     return X.iloc[n_start : len(X) - n_exit], y.iloc[n_start : len(y) - n_exit]
 
 
 def _refuse_rare_target(y, target, n_intervals):
-    """Raise an error if the target happened in too few rows of `y` for a model."""
+    """Raise an error if the target is above 0 in too few rows."""
     happened = int((y > 0).sum())
     if happened < FEWEST_INTERVALS:
         raise UnfitRecordingError(
@@ -577,12 +600,12 @@ def _refuse_rare_target(y, target, n_intervals):
 
 
 def _are_totals(runs):
-    """Return True if all runs are totals of whole runs."""
+    """Return True if each row of the counts is a complete run."""
     return all(counts.index.name == "run" for counts in runs["counts"])
 
 
 def _join_in_time(tables):
-    """Join (X, y) of several runs to one pair, in which the times of each run follow those of the run before."""
+    """Join the (X, y) of several runs, one run after the other in time."""
     start = 0.0
     X_parts = []
     y_parts = []
@@ -594,15 +617,15 @@ def _join_in_time(tables):
     return pd.concat(X_parts), pd.concat(y_parts)
 
 
-def _compute_rates(counts, seconds, target, per, n):
-    """Return (X, y) of a run, rates of events and the target, with `n` intervals per row.
+def _compute_rates(counts, seconds, target, per, intervals_per_row):
+    """Return the event rates X and the target y of a run.
 
-    Rows with a divisor of 0 are left out, and if the target is IPC, also rows without instructions.
+    Neighboring intervals are added up. Rows in which a divisor is 0 are removed.
     """
-    row = np.arange(len(counts)) // n
-    ends = pd.Index(counts.index.to_series().groupby(row).max(), name=counts.index.name)
-    counts = counts.groupby(row).sum().set_axis(ends)
-    seconds = seconds.groupby(row).sum().set_axis(counts.index)
+    row_number = np.arange(len(counts)) // intervals_per_row
+    row_ends = pd.Index(counts.index.to_series().groupby(row_number).max(), name=counts.index.name)
+    counts = counts.groupby(row_number).sum().set_axis(row_ends)
+    seconds = seconds.groupby(row_number).sum().set_axis(counts.index)
     divisor_of_events = counts[per] if per else seconds
     divisor_of_target = counts[target.per] if target.per else seconds
     usable = (divisor_of_events > 0) & (divisor_of_target > 0)
@@ -614,41 +637,39 @@ def _compute_rates(counts, seconds, target, per, n):
     return X[usable], y[usable].rename("ipc" if target == IPC else target.name)
 
 
-_FEWEST_STEPS = 4  # dropping all events takes at least this many steps
+_FEWEST_MODELS = 4  # smallest number of models until all events are dropped
 
 
 def refine(data: Matrix, *, step: int = 10, test_share: float = 0.2, seed: int = 0) -> Refinement:
-    """Refine the events of a Matrix: fit a model, drop the least important events, and fit again.
+    """Rank events by importance, and drop unimportant events.
 
-    It is :func:`cmlib.rank.refine` (event importance refinement) of the Matrix with its hold-out. Everything except the
-    model is read from the cache if another notebook has computed it.
+    Event importance refinement fits a model, drops the least important events and fits again. See
+    :func:`cmlib.rank.refine`. The result is cached except for the model, which is fitted again.
 
     Parameters
     ----------
     data : Matrix
-        Events and target.
+        Rates of the events and the target.
     step : int, default 10
-        Number of events that are dropped at a time, but at most a quarter of all.
+        Number of events to drop at a time. At most a quarter of the events is dropped.
     test_share : float, default 0.2
-        Share of the rows that is used for tests (0-1).
+        Share of the rows for tests (0-1).
     seed : int, default 0
-        Seed of models and folds.
+        Seed of the models and folds.
 
     Returns
     -------
     cmlib.rank.refinement.Refinement
-        ``history`` (DataFrame, one row per model: errors by number of events), ``chosen`` (row of the best model),
-        ``model``, ``importances`` (Series by event [%]) and more. Errors of IPC are relative (CounterMiner, Eq. 14);
-        errors of another rate, which may be 0, are in percent of its mean.
+        Errors by number of events, the best model and its event importances.
 
     Raises
     ------
     UnfitRecordingError
-        If there are fewer than 20 rows, or the target varies by less than 2 %.
+        If the matrix has fewer than 20 rows, or the target hardly varies.
     """
     if not data.varies:
         raise UnfitRecordingError(_describe_steady(data))
-    step = min(step, max(1, data.X.shape[1] // _FEWEST_STEPS))
+    step = min(step, max(1, data.X.shape[1] // _FEWEST_MODELS))
     options = {"step": step, "test_share": test_share, "seed": seed}
 
     def compute():
@@ -668,7 +689,7 @@ def refine(data: Matrix, *, step: int = 10, test_share: float = 0.2, seed: int =
 
 
 def _tabulate_refinement(refined):
-    """Return a Refinement without its model as a dict of DataFrames, which can be cached."""
+    """Return a Refinement without its model as DataFrames for the cache."""
     return {
         "history": refined.history,
         "nested": refined.nested,
@@ -679,7 +700,7 @@ def _tabulate_refinement(refined):
 
 
 def _refit_chosen(data, tables, seed):
-    """Return the Refinement of the `tables` of :func:`_tabulate_refinement`, with its chosen model fitted again."""
+    """Return the Refinement from cached tables, and fit its best model again."""
     rankings = []
     for _, column in tables["rankings"].items():
         ranking = column.dropna().sort_index().sort_values(ascending=False, kind="stable")
