@@ -1,9 +1,11 @@
-"""Find the event tables of recorded programs, by their machine or by the names of their events.
+"""Find the event tables that describe the events of recorded programs.
 
-An event table lists the events of a processor: a DataFrame with one row per event and the columns code, umask, abbr
-(short name), unit (part of the processor), description and more, as :func:`cmlib.io.events.table` reads it.
-:func:`event_table` returns one for all programs, :func:`table_name` the name of a program's table. Programs are in the
-store, a database identified by its URL (`url`). StoreError if there is no store.
+:func:`event_table` returns one table for all recorded programs. :func:`table_name` returns the name of the table of
+one program. An event table is a DataFrame with one row per event of a processor. Its columns are the encoding, a
+short name, a description and more, see :func:`cmlib.io.events.table`.
+
+The recordings are in a database, given by its URL (`url`). A table is found by the machine in the metadata of a
+recording. If the machine is unknown, it is found by the names of the counted events.
 """
 
 from __future__ import annotations
@@ -23,114 +25,114 @@ __all__ = ["known_sums", "table_name"]
 
 
 def event_table(url: str) -> pd.DataFrame:
-    """Join the event tables of all programs in a store into one.
+    """Join the event tables of all recorded programs.
+
+    The result contains all events of each recorded processor. Software events and simulated events are included
+    only if they were recorded. Events in several tables are described by the table with the most recorded events.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
 
     Returns
     -------
     DataFrame
-        One row per event (index: its name), with the columns of :func:`cmlib.io.events.table`, such as code, umask,
-        unit, abbr and description. It contains the whole table of each processor of the recordings. Of the
-        events that all processors have (software events, perf's general names, simulated events), it contains only
-        those that were recorded. If several
-        tables have an event, its row is from the table with most recorded events. Abbreviations (column abbr) that are
-        not unique are empty.
+        One row per event (index: its name), with the columns of :func:`cmlib.io.events.table`. The short name in
+        column abbr is empty if another event has the same.
     """
-    recorded = {}
-    for _, names, table in _programs(url):
-        recorded.setdefault(table, set()).update(names)
-    everything = set().union(*recorded.values())
-    tables = [(events.table(name), names) for name, names in recorded.items() if name]
-    most_used_first = sorted(tables, key=_count_recorded, reverse=True)
+    events_by_table = {}
+    for _, event_names, table in _list_programs(url):
+        events_by_table.setdefault(table, set()).update(event_names)
+    all_events = set().union(*events_by_table.values())
+    tables = []  # (number of recorded events, event table)
+    for name, event_names in events_by_table.items():
+        if name:
+            table = events.table(name)
+            tables.append((table.index.isin(event_names).sum(), table))
+    tables.sort(key=lambda number_and_table: number_and_table[0], reverse=True)
     general = events.general_events()
-    general = pd.concat([general, _simulated()[general.columns]])
-    processor_tables = [table for table, names in most_used_first if table.index.isin(names).any()]
-    joined = pd.concat([*processor_tables, general[general.index.isin(everything)]])
+    general = pd.concat([general, _describe_simulated_events()[general.columns]])
+    processor_tables = [table for n_recorded, table in tables if n_recorded]
+    joined = pd.concat([*processor_tables, general[general.index.isin(all_events)]])
     joined = joined[~joined.index.duplicated()]
     return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
 
 
 def table_name(url: str, program: str, processor: str = "") -> str | None:
-    """Find the name of the event table of a program.
+    """Return the name of the event table of a program.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     program : str
-        Name of a program in it.
+        Name of the program.
     processor : str, default ""
-        Name of its processor, such as ``"intel_skylake"``. Default: the machine in the metadata of the program's runs,
-        or, if these do not name it, the processor that fits the names of its events.
+        Name of the processor. For example, ``"intel_skylake"``. Default: the processor of the recording.
 
     Returns
     -------
     str or None
-        Such as ``"amd_zen5"``; None if there is no table.
+        For example, ``"amd_zen5"``. None if no table is known for the processor.
     """
     if processor:
         return events.find_table_name(processors.machine_with(processor))
-    return next((table for name, _, table in _programs(url) if name == program), None)
+    return next((table for name, _, table in _list_programs(url) if name == program), None)
 
 
 def known_sums(run: Recording) -> list[tuple[str, tuple[str, ...]]]:
-    """List the sums between events that are valid on the processor of a run.
+    """List the events of a processor that are sums of other events.
+
+    If the processor is unknown, only sums in all event tables with the event names of the run are listed.
 
     Parameters
     ----------
     run : cmlib.io.recording.Recording
-        A run, of which the machine and the names of the events are used.
+        Run that names the processor or its events.
 
     Returns
     -------
     list of (str, tuple of str)
-        Pairs of an event (the whole) and of events with counts that add up to its count (the parts). If the processor
-        is not known, only sums in all event tables that fit the names of the run's events.
+        Pairs of an event and the events that add up to it. Empty if no table was found.
     """
-    is_known = run.machine.get("vendor") is not None
-    names = [events.find_table_name(run.machine)] if is_known else events.recognise(run.counts.columns).tables
-    sums = [_sums(name) if name else [] for name in names]
-    if not sums:
+    if run.machine.get("vendor") is not None:
+        table_names = [events.find_table_name(run.machine)]
+    else:
+        table_names = events.recognise(run.counts.columns).tables
+    sums_by_table = [_list_sums(name) if name else [] for name in table_names]
+    if not sums_by_table:
         return []
-    return [known_sum for known_sum in sums[0] if all(known_sum in table_sums for table_sums in sums)]
+    return [pair for pair in sums_by_table[0] if all(pair in sums for sums in sums_by_table)]
 
 
-def _count_recorded(table_and_names):
-    """Return how many events of a table (DataFrame) are among the recorded names (set)."""
-    table, names = table_and_names
-    return table.index.isin(names).sum()
+def _list_programs(url):
+    """Yield the name, the event names and the table name of each program.
 
-
-def _programs(url):
-    """Yield for every program and event table (program, set of its events, name of the table or None)."""
+    The table name is None if no table was found. A program recorded on several processors occurs several times.
+    """
     machines = store.machines(url)
-    events_by_program = {}  # by program and name of the table, "" where the machine is not known
+    events_by_program = {}  # key: program and table name, which is "" if the machine is unknown
     for run in store.runs(url).itertuples():
         machine = machines[run.run_id]
         table = "" if machine.get("vendor") is None else events.find_table_name(machine)
         events_by_program.setdefault((run.program, table), set()).update(run.events)
-    for (program, table), names in events_by_program.items():
+    for (program, table), event_names in events_by_program.items():
         if table == "":
-            table = next(iter(events.recognise(names).tables), None)
-        yield program, names, table
+            table = next(iter(events.recognise(event_names).tables), None)
+        yield program, event_names, table
 
 
-def _simulated():
-    """Return the table of simulated events with the columns of an event table."""
+def _describe_simulated_events():
+    """Return the simulated events with the columns of an event table."""
     table = events.simulated_events(levels=3)
-    marked = (table.index + " (modelled)").where(table["kind"] == events.MODELLED, "")
-    defaults = dict.fromkeys(["code", "umask", "bits", "counters", "core"], 0) | {
-        "named": False,
-        "whole": False,
-    }
-    return table.assign(abbr=marked, unit="simulated, " + table["kind"], extra="", **defaults)
+    short_names = (table.index + " (modelled)").where(table["kind"] == events.MODELLED, "")
+    defaults = dict.fromkeys(["code", "umask", "bits", "counters", "core"], 0)
+    defaults |= {"named": False, "whole": False}
+    return table.assign(abbr=short_names, unit="simulated, " + table["kind"], extra="", **defaults)
 
 
 @functools.cache
-def _sums(name):
-    """List the sums between events, (whole, parts), of the event table `name`."""
+def _list_sums(name):
+    """List the events of a table that are sums: pairs of an event and its parts."""
     return events.umask_sums(events.table(name))

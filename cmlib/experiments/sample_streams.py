@@ -1,9 +1,12 @@
-"""Load streams of cumulative counts, sampled by cmlib or published.
+"""Load streams: counts that were sampled while a program ran.
 
-A stream is a DataFrame of one case: a program with its input, such as "gcc-1". It has one row per sample, which was
-taken whenever the timing event (the first column) had happened a fixed number of times, and one column per event: how
-often it had happened since the start. :func:`load_streams` returns a dict from case to stream. NothingRecordedError if
-nothing is recorded, UnfitRecordingError if there are fewer than ten samples, ValueError for an unknown case.
+:func:`load_streams` loads the streams of a published benchmark suite. If the suite is not on this machine, it loads
+the streams that ``cmlib record --samples`` wrote.
+
+A stream is a DataFrame with one row per sample and one column per event. Counts are cumulative: they start at 0
+when the program starts. The first column is the timing event: a sample was taken whenever this event had happened a
+fixed number of times. Streams are identified by their case, which is the name of a program and the number of its
+input. For example, ``"gcc-1"``.
 """
 
 import pandas as pd
@@ -24,92 +27,95 @@ from cmlib.shell import command_code
 
 __all__ = ["EVENTS", "SOURCES", "load_samples", "load_streams", "load_suite", "provenance_of_samples"]
 
-# Event that is compressed of each published suite.
+# The event of each published suite that the notebooks compress.
 EVENTS = {"spec-llc": "LLC-load-misses", "spec2000": "retired_mispredicted_branch_instructions"}
 SOURCES = {"hardware": "hardware events", "software": "software events and tracepoints, not hardware events"}
-_FEWEST = 10  # samples that the longest stream must have
+_FEWEST_SAMPLES = 10  # of the longest stream
 
 
 def load_samples(wanted: str = "all", *, program: str = "all", kind: str = "auto") -> dict[str, pd.DataFrame]:
-    """Load the streams that cmlib sampled.
+    """Load the streams that cmlib recorded.
 
     Parameters
     ----------
     wanted : str, default "all"
-        Cases separated by commas, or ``"all"`` for all cases of `program`.
+        Cases separated by commas, or ``"all"`` for all cases of `program`. For example, ``"gcc-1, gcc-2"``.
     program : str, default "all"
-        Names of programs separated by commas, or ``"all"``.
+        Names of programs, separated by commas, or ``"all"``.
     kind : {"auto", "hardware", "software"}, default "auto"
-        Kind of events; "auto" takes hardware events if there are any, else software events.
+        Kind of events. The value ``"auto"`` prefers hardware events.
 
     Returns
     -------
     dict of str to DataFrame
-        Cumulative counts by case, the timing event first; ``attrs["kind"]`` of each frame is the kind of its events.
+        Stream of each case. The kind of its events is in ``attrs["kind"]``.
 
     Raises
     ------
     ValueError
         If a case is unknown.
     NothingRecordedError
-        If a program is unknown, or nothing is recorded.
+        If a program is unknown, or no stream is recorded.
     """
     recorded = find_streams(None, kind).drop_duplicates("name").set_index("name", drop=False)
-    names = _list_cases(program, recorded.index) if wanted == "all" else split_names(wanted)
-    for name in names:
-        if name not in recorded.index:
-            raise InputError(f"there is no sample stream {name!r}; there are {', '.join(recorded.index)}.")
-    streams_by_case = {
-        row.name: read_samples(row.path) for row in recorded.loc[names].itertuples(index=False)
-    }
+    cases = _list_cases(program, recorded.index) if wanted == "all" else split_names(wanted)
+    for case in cases:
+        if case not in recorded.index:
+            raise InputError(f"there is no sample stream {case!r}; there are {', '.join(recorded.index)}.")
     kind = recorded["kind"].iloc[0]
-    for totals in streams_by_case.values():
-        totals.attrs["kind"] = kind
+    streams_by_case = {}
+    for case in cases:
+        stream = read_samples(recorded.at[case, "path"])
+        stream.attrs["kind"] = kind
+        streams_by_case[case] = stream
     note_read(provenance_of_samples(streams_by_case))
     return streams_by_case
 
 
-def provenance_of_samples(counted: dict[str, pd.DataFrame]) -> Provenance:
-    """Return the provenance of streams that cmlib sampled.
+def provenance_of_samples(streams_by_case: dict[str, pd.DataFrame]) -> Provenance:
+    """Return the source of streams that cmlib recorded.
 
     Parameters
     ----------
-    counted : dict of str to DataFrame
-        Result of :func:`load_samples`, not empty.
+    streams_by_case : dict of str to DataFrame
+        Streams from :func:`load_samples`, at least one.
 
     Returns
     -------
     cmlib.io.provenance.Provenance
-        It has the kind and the names of the events; its programs are the cases.
+        Kind of the counts, names of the cases and names of the events.
     """
     kinds = {"hardware": OWN_HARDWARE, "software": SOFTWARE_EVENTS}
-    kind = next(iter(counted.values())).attrs["kind"]
-    return Provenance(kinds[kind], tuple(counted), _events_of(counted))
+    kind = next(iter(streams_by_case.values())).attrs["kind"]
+    return Provenance(kinds[kind], tuple(streams_by_case), _list_events(streams_by_case))
 
 
-def _events_of(counted):
-    """Return the names (tuple of str) of the events in streams, a dict from case to DataFrame."""
-    return tuple(dict.fromkeys(event for totals in counted.values() for event in totals))
+def _list_events(streams_by_case):
+    """Return the event names in all streams (tuple of str)."""
+    return tuple(dict.fromkeys(event for stream in streams_by_case.values() for event in stream))
 
 
 def load_suite(name: str, event: str, wanted: str = "all", *, folder: str = "") -> dict[str, pd.DataFrame]:
-    """Load the streams of a published suite: for each case, its first run in which an event was counted.
+    """Load the streams of a published benchmark suite.
+
+    If a case was recorded several times, the first suitable stream is loaded. A stream is suitable if it contains
+    the event and has at least three samples.
 
     Parameters
     ----------
     name : str
-        Name of the suite, such as ``"spec-llc"``.
+        Name of the suite. For example, ``"spec-llc"``.
     event : str
-        Name of the event that is required.
+        Name of the required event.
     wanted : str, default "all"
         Cases separated by commas, or ``"all"``.
-    folder : str, optional
-        Folder with the files. Default: that of ``cmlib fetch``.
+    folder : path, optional
+        Folder that contains the files. Default: the folder to which ``cmlib fetch`` writes.
 
     Returns
     -------
     dict of str to DataFrame
-        Cumulative counts by case. Cases without a run of three samples or more that counted the event are left out.
+        Stream of each case. Empty if no suitable stream was found.
 
     Raises
     ------
@@ -118,84 +124,90 @@ def load_suite(name: str, event: str, wanted: str = "all", *, folder: str = "") 
     """
     runs = streams.find_runs(name, folder)
     todo = f"{command_code('cmlib', 'fetch', name)} has the set, or CMLIB_PUBLIC names a folder with it."
-    names = resolve_names(wanted, runs["case"].unique(), about=f"the cases of {name}", todo=todo)
-    counted = {}
-    for run in runs[runs["case"].isin(names)].itertuples():
-        totals = streams.read_stream(run.path)
-        if event in totals and len(totals) > 2:
-            counted.setdefault(run.case, totals)
-    if counted:
-        note_read(_provenance_of_suite(counted, name))
-    return counted
+    cases = resolve_names(wanted, runs["case"].unique(), about=f"the cases of {name}", todo=todo)
+    streams_by_case = {}
+    for run in runs[runs["case"].isin(cases)].itertuples():
+        stream = streams.read_stream(run.path)
+        if event in stream and len(stream) > 2:
+            streams_by_case.setdefault(run.case, stream)
+    if streams_by_case:
+        note_read(_provenance_of_suite(streams_by_case, name))
+    return streams_by_case
 
 
-def _provenance_of_suite(counted, name):
-    """Return the provenance of streams (dict from case to DataFrame) of the published suite `name`."""
-    return Provenance(OTHERS_HARDWARE, tuple(counted), _events_of(counted), name)
+def _provenance_of_suite(streams_by_case, name):
+    """Return the source of the streams of the suite `name`."""
+    return Provenance(OTHERS_HARDWARE, tuple(streams_by_case), _list_events(streams_by_case), name)
 
 
 def load_streams(
     suite: str, event: str = "", cases: str = "all", *, folder: str = "", program: str = "all"
 ) -> tuple[dict[str, pd.DataFrame], Provenance]:
-    """Load the streams of a published suite, or, if it is not here or `program` is given, those that cmlib sampled.
+    """Load the streams of a published suite, or those that cmlib recorded.
+
+    The streams that cmlib recorded are loaded if `program` is given, or if the suite is not on this machine. In the
+    latter case, a message is printed.
 
     Parameters
     ----------
     suite : str
-        Name of the suite, or ``"samples"`` for the streams that cmlib sampled.
+        Name of the suite. For example, ``"spec-llc"``. The name ``"samples"`` stands for cmlib's own streams.
     event : str, optional
-        Name of the event that is compressed. Default: that of the suite in `EVENTS`.
+        Event that will be compressed. Default: the event of the suite in `EVENTS`.
     cases : str, default "all"
         Cases separated by commas, or ``"all"``.
-    folder : str, optional
-        Folder with the suite's files. Default: that of ``cmlib fetch``.
+    folder : path, optional
+        Folder with the files of the suite. Default: the folder to which ``cmlib fetch`` writes.
     program : str, default "all"
-        Names of sampled programs separated by commas, or ``"all"``.
+        Names of recorded programs, separated by commas, or ``"all"``.
 
     Returns
     -------
     streams : dict of str to DataFrame
-        Cumulative counts by case; the first columns are the timing event and `event`.
+        Stream of each case. The first two columns are the timing event and `event`.
     provenance : cmlib.io.provenance.Provenance
-        Provenance of the counts.
+        Source of the counts.
 
     Raises
     ------
     UnfitRecordingError
-        If no stream has ten samples.
+        If every stream has fewer than ten samples.
     ValueError
-        If a case of cmlib's streams is unknown.
+        If a case is unknown.
     NothingRecordedError
-        If a case of the suite or a program is unknown, or nothing is recorded.
+        If a program is unknown, or no stream is recorded.
     """
     event = event or EVENTS.get(suite, "")
     wants_suite = suite != "samples" and program == "all"
-    totals = load_suite(suite, event, cases, folder=folder) if wants_suite else {}
-    if totals:
-        provenance = _provenance_of_suite(totals, suite)
+    streams_by_case = {}
+    if wants_suite:
+        streams_by_case = load_suite(suite, event, cases, folder=folder)
+    if streams_by_case:
+        provenance = _provenance_of_suite(streams_by_case, suite)
     else:
         if wants_suite:
             fetch = command_code("cmlib", "fetch", suite)
             print(f"Not shown: {suite}; {fetch} has it. Here are kernel events instead.")
-        totals = load_samples("all" if wants_suite else cases, program=program)
-        provenance = provenance_of_samples(totals)
-    longest = max(map(len, totals.values()))
-    if longest < _FEWEST:
+        streams_by_case = load_samples("all" if wants_suite else cases, program=program)
+        provenance = provenance_of_samples(streams_by_case)
+    longest = max(map(len, streams_by_case.values()))
+    if longest < _FEWEST_SAMPLES:
         raise UnfitRecordingError(
-            f"{', '.join(totals)}: at most {longest} samples, and lines take {_FEWEST}. Record a longer run, or with a "
-            "shorter --period; only the command's own process is sampled, not its children."
+            f"{', '.join(streams_by_case)}: at most {longest} samples, and lines take {_FEWEST_SAMPLES}. Record a "
+            "longer run, or with a shorter --period; only the command's own process is sampled, not its children."
         )
-    return {name: _put_first(counts, event) for name, counts in totals.items()}, provenance
+    ordered = {case: _move_to_second(stream, event) for case, stream in streams_by_case.items()}
+    return ordered, provenance
 
 
-def _put_first(counts, event):
-    """Return a stream with an event right after the timing event, or unchanged if it has no such event."""
-    timing = counts.columns[0]
-    return counts[sorted(counts, key=lambda column: (column != timing, column != event))]
+def _move_to_second(stream, event):
+    """Make an event the second column of a stream, after the timing event."""
+    timing_event = stream.columns[0]
+    return stream[sorted(stream, key=lambda column: (column != timing_event, column != event))]
 
 
 def _list_cases(wanted, cases):
-    """List the cases of some programs: ``gcc`` has ``gcc-1``, ``gcc-2`` and so on."""
+    """List the cases of some programs. For example, gcc-1 and gcc-2 of gcc."""
     programs = cases.str.replace(r"-\d+$", "", regex=True)
     todo = "Its samples: `cmlib record NAME --samples -- COMMAND`"
     chosen = resolve_names(wanted, programs.unique(), about="the programs that were sampled", todo=todo)

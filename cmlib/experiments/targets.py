@@ -1,14 +1,16 @@
-"""Choose the target of a model, the rate that it explains: IPC, or an event per second or per another event.
+"""Choose the rate that a model explains, which is called the target.
 
-IPC is instructions per cycle. A simulated program has neither cycles nor seconds; its target is an event per 1,000
-instructions. :func:`choose_target` takes the parameters `program` and `target` of a notebook (text), and returns the
-list of programs and a :class:`Target`. Programs are in the store, a database identified by its URL (`url`); `runs` is a
-DataFrame with one row per run, as :func:`cmlib.io.store.runs` returns it. NothingRecordedError if a program is not
-recorded, UnfitRecordingError if it can't be studied.
+:func:`choose_target` reads the parameters `program` and `target` of a notebook. It returns the programs to study
+and a :class:`Target`. The target is usually IPC (instructions per cycle). Any other event per second, or per
+another event, can be chosen. Simulated programs have neither cycles nor seconds, so that their targets are events
+per 1,000 instructions.
+
+The recordings are in a database, given by its URL (`url`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,22 +31,23 @@ if TYPE_CHECKING:
 __all__ = ["CLOCKS"]
 
 _PER = " per "
-SECOND, THOUSAND_INSTRUCTIONS = "second", "1,000 instructions"
-_ENERGY = "power/energy-"  # events of energy: of package, cores and so on, which are parts of each other
+SECOND = "second"
+_THOUSAND_INSTRUCTIONS = "1,000 instructions"
+_ENERGY = "power/energy-"  # prefix of energy events, some of which contain others (package, cores, …)
 CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
-_HAPPENS_IN = 0.9  # smallest share of the intervals in which a target must have happened
+_LEAST_SHARE = 0.9  # smallest share of the intervals in which a target must happen
 
 
 @dataclass(frozen=True)
 class Target:
-    """Target of a model: the count of an event, divided by the count of another event or by the time.
+    """A rate that a model explains: the count of an event, divided by a count or by the time.
 
     Attributes
     ----------
     event : str
         Name of the event.
     per : str
-        Name of the other event; "" for the time in seconds.
+        Name of the event by which the count is divided. Empty for a rate per second.
     """
 
     event: str
@@ -52,27 +55,29 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Name (str), such as ``IPC``, ``branches per second``, or ``sim.loads per 1,000 instructions``."""
-        base = THOUSAND_INSTRUCTIONS if self.per == INSTRUCTIONS else self.per or SECOND
+        """Name of the rate. For example, ``IPC`` or ``branches per second``."""
+        base = _THOUSAND_INSTRUCTIONS if self.per == INSTRUCTIONS else self.per or SECOND
         return "IPC" if self == IPC else f"{self.event}{_PER}{base}"
 
     @property
     def label(self) -> str:
-        """The name (str) in two lines, for the axis of a figure."""
+        """Name of the rate in two lines, for the axis of a figure."""
         return self.name.replace(_PER, f"\n{_PER.strip()} ", 1)
 
     @property
     def factor(self) -> int:
-        """Factor (int) of the ratio of counts: 1000 for a target per 1,000 instructions, else 1."""
+        """1000 for a rate per 1,000 instructions, otherwise 1."""
         return 1000 if self.per == INSTRUCTIONS else 1
 
     @property
     def events(self) -> set[str]:
-        """Names (set of str) of the events that a run must have counted."""
+        """Names of the events that a run must count."""
         return {self.event, self.per} - {""}
 
     def leaks_target(self, event: str) -> bool:
-        """Return True if an event contains the target, so that a model must not use it (target leakage).
+        """Return True if an event contains the target.
+
+        A model must not use such events (target leakage).
 
         Parameters
         ----------
@@ -82,6 +87,7 @@ class Target:
         Returns
         -------
         bool
+            True if the event must not be used.
         """
         if event in self.events:
             return True
@@ -92,16 +98,17 @@ class Target:
         return is_simulated_leak(event, self.event)
 
     def counted_in(self, runs: pd.DataFrame) -> np.ndarray:
-        """Find the runs that counted the target's events.
+        """Return a mask of the runs that counted the target.
 
         Parameters
         ----------
         runs : DataFrame
-            One row per run, with a column events (names).
+            One row per run. The column ``events`` contains the names of the counted events.
 
         Returns
         -------
         ndarray of bool, shape (n_runs,)
+            True for the runs that counted the target.
         """
         return np.array([self.events <= set(events) for events in runs["events"]], dtype=bool)
 
@@ -110,41 +117,44 @@ IPC = Target("instructions", "cycles")
 
 
 def choose_target(url: str, program: str = "all", target: str = "") -> tuple[list[str], Target]:
-    """Choose the programs to study, and the target that is explained.
+    """Choose the programs to study and the rate to explain.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     program : str, default "all"
-        Names of programs separated by commas, or ``"all"``: all programs that have 20 intervals of the target, or all
-        programs if none has.
+        Names of programs, separated by commas, or ``"all"``. The value ``"all"`` selects all programs that counted
+        the target in at least 20 intervals.
     target : str, optional
-        Name of the target, as :attr:`Target.name` writes it. Default: IPC, or if no run counted it, an event that all
-        runs counted.
+        Name of the rate. For example, ``"branches per second"``. Default: IPC. If IPC was not counted, an event that
+        all runs counted.
 
     Returns
     -------
     names : list of str
         Names of the programs.
     target : Target
-        The target that is explained.
+        Rate to explain.
 
     Raises
     ------
     NothingRecordedError
-        If no program, or not a named one, is recorded.
+        If no program is recorded, or a named program is not recorded.
     UnfitRecordingError
-        If a program can't be studied; the message says what to do.
+        If a program did not count the target in enough intervals. The message says what to do.
     """
     names = programs(url, program)
     runs = interval_runs(url, names)
     long_runs = runs[runs["n_intervals"] >= FEWEST_INTERVALS]
-    simulated = _are_simulated(runs)
-    chosen = _parse_target(target, simulated) if target else _choose_default(url, long_runs)
+    if target:
+        chosen = _parse_target(target, _are_simulated(runs))
+    else:
+        chosen = _choose_default(url, long_runs)
     if chosen and chosen.event == chosen.per:
-        others = template("cmlib.experiments", "targets.j2").module.others(possible_targets(url, runs))
-        raise UnfitRecordingError(f"{chosen.name} is the same all the time. {others}")
+        possible = possible_targets(url, runs)
+        alternatives = template("cmlib.experiments", "targets.j2").module.others(possible)
+        raise UnfitRecordingError(f"{chosen.name} is the same all the time. {alternatives}")
     suitable = set(long_runs["program"][chosen.counted_in(long_runs)]) if chosen else set()
     if program == "all" and suitable:
         return [name for name in names if name in suitable], chosen
@@ -154,74 +164,77 @@ def choose_target(url: str, program: str = "all", target: str = "") -> tuple[lis
     return names, chosen
 
 
-def possible_targets(url, runs):
-    """List the events that a model could explain, the most suitable first.
+def possible_targets(url: str, runs: pd.DataFrame) -> list[str]:
+    """List the events that a model could explain, the best first.
 
-    In each run, such an event varies and happens in at least 90 % of the intervals. Clocks, such as ``task-clock``, are
-    left out. Measured events are in the order of the time for which they were counted, after instructions. Simulated
-    events are in the order of their share of the estimated cycles.
+    These events vary and happen in at least 90 % of the intervals of every run. Clocks such as ``task-clock`` are
+    excluded.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     runs : DataFrame
-        Runs of the store, one row per run, as :func:`cmlib.io.store.runs` returns them.
+        One row per run, from :func:`cmlib.io.store.runs`.
 
     Returns
     -------
     list of str
-        Empty if there is no such event.
+        Names of the events. Simulated events are sorted by cost. Measured events are sorted by the fraction of time
+        in which they were counted. Empty if no event was found.
     """
-    shares = []
+    running_shares = []  # of each run: fraction of the time in which each varying event was counted
     for run_id in runs["run_id"]:
         counts, running = store.load(url, run_id).whole()
-        happens = (counts > 0).sum() >= _HAPPENS_IN * counts.notna().sum()
-        shares.append(running.mean().fillna(0.0)[happens & (counts.nunique() > 1)])
-    candidates = shares[0].index if shares else []
-    common = [event for event in candidates if all(event in run_shares for run_shares in shares)]
-    common = [event for event in common if event not in (*CLOCKS, INSTRUCTIONS)]
+        is_frequent = (counts > 0).sum() >= _LEAST_SHARE * counts.notna().sum()
+        running_shares.append(running.mean().fillna(0.0)[is_frequent & (counts.nunique() > 1)])
+    candidates = running_shares[0].index if running_shares else []
+    common = [
+        event
+        for event in candidates
+        if event not in (*CLOCKS, INSTRUCTIONS) and all(event in shares for shares in running_shares)
+    ]
     if _are_simulated(runs):
-        charged = charged_shares(url, runs["run_id"])[common]
-        return list(charged.sort_values(ascending=False, kind="stable").index)
-    smallest_share = {event: round(min(run_shares[event] for run_shares in shares), 2) for event in common}
+        costs = charged_shares(url, runs["run_id"])[common]
+        return list(costs.sort_values(ascending=False, kind="stable").index)
+    smallest_share = {event: round(min(shares[event] for shares in running_shares), 2) for event in common}
     return sorted(common, key=lambda event: (event != IPC.event, -smallest_share[event]))
 
 
-def charged_shares(url, run_ids):
-    """Compute the share of the estimated cycles that each simulated event costs.
+def charged_shares(url: str, run_ids: Iterable[str]) -> pd.Series:
+    """Estimate the share of the cycles that each simulated event costs.
 
-    The estimate is KCachegrind's: a fixed number of cycles for each instruction, miss and misprediction.
+    Every instruction, cache miss and branch misprediction costs a fixed number of cycles, as in KCachegrind.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     run_ids : iterable of str
-        Names of simulated runs in it.
+        Names of the simulated runs.
 
     Returns
     -------
     Series
-        Share (0-1) by event, mean over the runs.
+        Mean share over the runs (0-1), indexed by event name.
     """
     weights = simulated_events()["weight"]
     totals = [store.load(url, run_id).counts.sum() for run_id in run_ids]
     cycles = [(total * weights.reindex(total.index)).fillna(0) for total in totals]
-    return sum(charged / charged.sum() for charged in cycles) / len(cycles)
+    return sum(run_cycles / run_cycles.sum() for run_cycles in cycles) / len(cycles)
 
 
 def _are_simulated(runs):
-    """Return True if some of the runs (DataFrame) are simulated."""
+    """Return True if any run was simulated by Valgrind."""
     return VALGRIND in set(runs["source"])
 
 
 def _parse_target(text, simulated):
-    """Parse the name of a Target, such as ``branches per second``; `simulated` is True for simulated programs."""
+    """Parse the name of a target, for example ``branches per second``."""
     if text.strip().upper() == "IPC":
         return IPC
     event, _, per = (part.strip() for part in text.strip().partition(_PER))
-    if simulated and per in ("", THOUSAND_INSTRUCTIONS):
+    if simulated and per in ("", _THOUSAND_INSTRUCTIONS):
         per = INSTRUCTIONS
     elif not simulated and per == SECOND:
         per = ""
@@ -229,7 +242,10 @@ def _parse_target(text, simulated):
 
 
 def _choose_default(url, runs):
-    """Return the default Target: IPC if some run counted it, else the first possible event; None if there is none."""
+    """Return IPC if a run counted it, otherwise the first possible target.
+
+    Returns None if no target is possible.
+    """
     if IPC.counted_in(runs).any():
         return IPC
     events = possible_targets(url, runs)
@@ -239,7 +255,7 @@ def _choose_default(url, runs):
 
 
 def _explain_unsuitable(url, name, target, runs):
-    """Return the message why a target of one program can't be explained, and what to do."""
+    """Return the error message for a program without the target."""
     kind = "simulated" if _are_simulated(runs) else "intervals"
     if (runs["axis"] == RUNS).all():
         kind = "totals"
