@@ -1,5 +1,6 @@
-"""Read recordings of Spark programs under different settings (CounterMiner, Table IV).
+"""Read recordings of Spark programs that ran with different settings.
 
-`settings` has the parameters and their ranges, `recordings` reads the recordings of ``cmlib record-tuning``, and
-`labels` writes and reads the text that a recording has as its command. NothingRecordedError if nothing is recorded.
+The module `recordings` loads the recordings that ``cmlib record-tuning`` makes. `settings` lists the varied
+parameters of Spark and converts their values to numbers. `labels` writes and parses the command line in the
+metadata of a recording.
 """

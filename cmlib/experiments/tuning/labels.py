@@ -1,46 +1,56 @@
-"""Write and read the text that a recording of a program of this package has as its command.
+"""Write and parse the command line in the metadata of a recording.
 
-It is the same on any machine. :func:`program_label` makes the text from name, scale and options;
-:func:`parse_program_label` does the reverse. CmlibError for any other text.
+:func:`program_label` writes the ``cmlib record`` command for a program that comes with cmlib. The text is the same
+on every machine, because it contains no path. :func:`parse_program_label` parses it.
 """
+
+from __future__ import annotations
 
 from cmlib.errors import CmlibError
 
 
-def program_label(name, *, scale=1.0, options=None):
-    """Return the command that records one of the programs that come with cmlib, the same on any machine.
-
-    It is the command in the recording's metadata: ``cmlib record --program NAME --scale 1 --option KEY=VALUE``.
+def program_label(name: str, *, scale: float = 1.0, options: dict[str, str] | None = None) -> str:
+    """Return the command that records a program with some options.
 
     Parameters
     ----------
     name : str
-        Name of the program.
+        Name of a program that comes with cmlib.
     scale : float, default 1.0
         Factor of the amount of work.
     options : dict of str to str, optional
+        Settings of the program. For example, ``{"spark.memory.fraction": "0.6"}``.
 
     Returns
     -------
     str
+        For example, ``cmlib record --program sort --scale 1 --option spark.memory.fraction=0.6``.
     """
     option_words = "".join(f" --option {key}={value}" for key, value in sorted((options or {}).items()))
     return f"cmlib record --program {name} --scale {scale:g}{option_words}"
 
 
-def parse_program_label(text):
-    """Parse the command that :func:`program_label` made.
+def parse_program_label(text: str) -> tuple[str, float, dict[str, str]]:
+    """Parse a command that :func:`program_label` wrote.
+
+    Parameters
+    ----------
+    text : str
+        The command.
 
     Returns
     -------
     name : str
+        Name of the program.
     scale : float
+        Factor of the amount of work.
     options : dict of str to str
+        Settings of the program.
 
     Raises
     ------
     CmlibError
-        If the text is another command.
+        If the text is a different command.
     """
     words = text.split()
     option_words = words[6:]

@@ -1,15 +1,16 @@
-"""Read the recordings of Spark programs that ran under different settings (parameters of Spark drawn at random).
+"""Read the recordings of Spark programs that ran with different settings.
 
-:func:`load_tuned` reads a folder of recordings, and returns a dict from program to its :class:`TuningRuns`: parameters,
-rates of events and run times [s] with one row per run. :func:`load_levels` reads the run times of all sessions in which
-a single parameter was changed. NothingRecordedError if there are no recordings, CmlibError if the recordings of a
-program are from several machines or scales.
+:func:`load_tuned` returns the :class:`TuningRuns` of each program: settings, event rates and run times. Most runs
+had settings drawn at random. :func:`load_levels` returns the times of runs in which a single parameter was changed.
+
+``cmlib record-tuning`` makes these recordings.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -30,29 +31,51 @@ __all__ = ["describe_tuned", "load_levels", "load_tuned"]
 RECORD = "cmlib record-tuning"
 
 
+class _RecordedRun(NamedTuple):
+    """Metadata of one run.
+
+    Attributes
+    ----------
+    file : Path
+        File of the metadata.
+    meta : dict
+        Metadata.
+    scale : float
+        Factor of the amount of work.
+    options : dict of str to str
+        Settings of the run.
+    """
+
+    file: Path
+    meta: dict[str, Any]
+    scale: float
+    options: dict[str, str]
+
+
 @dataclass(frozen=True)
 class TuningRuns:
-    """Recordings of one program under different settings of Spark.
+    """Runs of one program with different settings of Spark.
 
     Attributes
     ----------
     runs : cmlib.tuning.Runs
-        Runs under settings drawn at random.
+        Runs with settings drawn at random.
     levels : DataFrame
-        One row per run and parameter: parameter, level ("low", "default" or "high") and seconds. All other parameters
-        were at their defaults.
+        Times of runs in which a single parameter was changed. Columns: parameter, level ("low", "default" or
+        "high") and seconds.
     per : {"cycles", "task-clock"}
-        Event by which rates are divided.
+        Event by which counts are divided.
     machine : dict
         Metadata of the machine.
     scale : float
-        Size of the input.
+        Factor of the amount of work.
     pace : Series
-        Count of `per` per second in each run.
+        Count of the event `per` per second, one value per run.
     usual : dict of str to Series
-        Mean rates by event, for each setting ("default" or "PARAMETER-LEVEL").
+        Mean event rates without random settings, for each setting ("default" or "PARAMETER-LEVEL").
     emitted : dict of str to cmlib.tuning.Runs
-        For each such setting, the runs during which another program caused events at set rates.
+        Runs during which another program caused events at fixed rates, for each setting ("default" or
+        "PARAMETER-LEVEL").
     """
 
     runs: tuning.Runs
@@ -65,7 +88,7 @@ class TuningRuns:
     emitted: dict = field(default_factory=dict)
 
     def provenance(self, program: str) -> Provenance:
-        """Return the provenance of the counts.
+        """Return the source of the counts.
 
         Parameters
         ----------
@@ -75,53 +98,54 @@ class TuningRuns:
         Returns
         -------
         cmlib.io.provenance.Provenance
-            Its kind is hardware events if cycles were counted, else software events.
+            Kind of the counts (hardware or software events), program and event names.
         """
         kind = OWN_HARDWARE if self.per == "cycles" else SOFTWARE_EVENTS
         return Provenance(kind, (program,), (self.per, *self.runs.rates))
 
 
 def load_tuned(folder: str | Path = "", wanted: str = "all") -> dict[str, TuningRuns]:
-    """Read the recordings of programs under different settings.
+    """Load the runs of programs with different settings.
 
-    Recordings that can't be read are left out with a warning.
+    Unreadable recordings are skipped with a warning.
 
     Parameters
     ----------
     folder : path, optional
-        Folder of the recordings. Default: that of the data, with recordings of hardware events if there are any.
+        Folder of the recordings. Default: the data folder, where recordings of hardware events are preferred to
+        recordings of software events.
     wanted : str, default "all"
-        Names of programs separated by commas, or ``"all"``.
+        Names of programs, separated by commas, or ``"all"``.
 
     Returns
     -------
     dict of str to TuningRuns
-        By program.
+        Runs of each program.
 
     Raises
     ------
     NothingRecordedError
-        If there are no recordings, or none of a named program.
+        If no recording was found, or a named program is not recorded.
     CmlibError
-        If the recordings of the only wanted program are from several machines or scales.
+        If a single program is wanted, and its recordings cannot be compared.
     """
-    rows = _read_metadata(Path(folder or hardware_first(places.recordings_dir() / FOLDER)))
-    if not rows:
+    runs_by_program = _read_metadata(Path(folder or hardware_first(places.recordings_dir() / FOLDER)))
+    if not runs_by_program:
         raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`, which takes programs on Spark")
     about = "the programs recorded under other settings of Spark"
     todo = f"If it runs on Spark: `{RECORD} --program NAME`"
-    names = resolve_names(wanted, rows, about=about, todo=todo)
+    names = resolve_names(wanted, runs_by_program, about=about, todo=todo)
     if len(names) == 1:
-        tuned = {names[0]: _collect_program(names[0], rows[names[0]])}
+        tuned = {names[0]: _read_program(names[0], runs_by_program[names[0]])}
     else:
-        tuned = readable(lambda name: _collect_program(name, rows[name]), names)
+        tuned = readable(lambda name: _read_program(name, runs_by_program[name]), names)
     for name, tuning_runs in tuned.items():
         note_read(tuning_runs.provenance(name))
     return tuned
 
 
 def describe_tuned(tuned: dict[str, TuningRuns]) -> pd.DataFrame:
-    """Describe the runs of each program with random settings, and the machine that recorded them.
+    """Describe the runs and the machine of each program.
 
     Parameters
     ----------
@@ -131,9 +155,13 @@ def describe_tuned(tuned: dict[str, TuningRuns]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per program (index): ``runs`` and ``events`` (numbers), ``counted`` (such as "software events"),
-        ``rates per`` (unit by which counts are divided), ``processor`` (name), ``processors`` (number of them) and
-        ``virtual machine`` ("no" if there is none).
+        One row per program (index), with these columns:
+
+        - ``runs``, ``events``: number of runs with random settings, and number of events.
+        - ``counted``: kind of the events. For example, "software events".
+        - ``rates per``: unit by which counts are divided.
+        - ``processor``, ``processors``: name and number of the processors.
+        - ``virtual machine``: name of the hypervisor, or "no".
     """
     rows = {}
     for name, recorded in tuned.items():
@@ -150,111 +178,119 @@ def describe_tuned(tuned: dict[str, TuningRuns]) -> pd.DataFrame:
 
 
 def load_levels(folder: str | Path = "", wanted: str = "all") -> pd.DataFrame:
-    """Read the times of runs at the defaults, and of runs in which a single parameter was changed.
+    """Load the times of runs in which a single parameter was changed.
 
-    A session is a set of runs that were made in turn on one machine, and only times of one session can be compared.
-    There are two sessions: one with the runs under random settings, and one in the folder ``tuning-levels``.
+    Only times of the same session can be compared. A session is a series of runs on one machine.
 
     Parameters
     ----------
-    folder : path
-        Folder of the recordings, with a folder for each session. Default: that of the data.
+    folder : path, optional
+        Folder that contains a folder for each session. Default: the data folder.
     wanted : str, default "all"
-        Names of programs separated by commas, or ``"all"``.
+        Names of programs, separated by commas, or ``"all"``.
 
     Returns
     -------
     DataFrame
-        Columns program, session ("DATE, PROCESSOR"), parameter (abbreviation of Table IV), level ("low", "default" or
-        "high"), pass (number of the repetition: each run is made once in a pass), date (text) and seconds. One row
-        per run and parameter: a run at the defaults has a row for every parameter of its session.
+        One row per run, with these columns. A run with default settings has one row for each parameter.
+
+        - ``program``: name of the program.
+        - ``session``: date and processor.
+        - ``parameter``: abbreviation in Table IV of the CounterMiner paper.
+        - ``level``: "low", "default" or "high".
+        - ``pass``: number of the repetition in the session.
+        - ``date``: date and time (str).
+        - ``seconds``: run time [s].
 
     Raises
     ------
     NothingRecordedError
-        If there are no such runs, or none of a named program.
+        If no such run was found, or a named program has none.
     CmlibError
-        If the runs of a session are from several machines or scales.
+        If the runs of a session are from different machines, or differ in the amount of work.
     """
-    frames, kinds = {}, {}
+    tables = {}  # key: program; one table per session
+    kinds = {}  # key: program; kinds of the counts
     for session in (FOLDER, LEVELS_FOLDER):
-        place = hardware_first(Path(folder or places.recordings_dir()) / session)
-        for name, recorded in _read_metadata(place).items():
-            frames.setdefault(name, []).append(_list_session_levels(name, recorded))
-            kinds.setdefault(name, set()).update(provenance_of_run(meta).kind for _, meta, _, _ in recorded)
-    frames = {name: pd.concat(sessions) for name, sessions in frames.items()}
-    frames = {name: levels for name, levels in frames.items() if len(levels)}
-    if not frames:
+        session_folder = hardware_first(Path(folder or places.recordings_dir()) / session)
+        for name, runs in _read_metadata(session_folder).items():
+            table = _tabulate_session(name, runs)
+            if len(table):
+                tables.setdefault(name, []).append(table)
+            kinds.setdefault(name, set()).update(provenance_of_run(run.meta).kind for run in runs)
+    if not tables:
         raise NothingRecordedError(f"no run with one parameter changed is recorded yet: run `{RECORD}`")
     about = "the programs recorded with one parameter of Spark changed"
-    names = resolve_names(wanted, frames, about=about, todo=f"If it runs on Spark: `{RECORD} --program NAME`")
+    names = resolve_names(wanted, tables, about=about, todo=f"If it runs on Spark: `{RECORD} --program NAME`")
     for name in names:
         for kind in kinds[name]:
-            note_read(Provenance(kind, (name,)))  # only times are read, no events
-    return pd.concat([frames[name] for name in names], ignore_index=True)
+            note_read(Provenance(kind, (name,)))  # without events, because only times are read
+    return pd.concat([table for name in names for table in tables[name]], ignore_index=True)
 
 
-def _list_session_levels(name, recorded):
-    """Return the rows of :func:`load_levels` of one program and session, from its (file, metadata, scale, options)."""
-    _check_comparable(name, recorded)
-    changed, defaults = [], []
-    for _, meta, _, _ in recorded:
-        match meta["program"].removeprefix(f"{name}-").split("-"):
+def _tabulate_session(name, runs):
+    """Return the rows of :func:`load_levels` for one program and one session."""
+    _check_comparable(name, runs)
+    default_runs = []
+    changed_runs = []  # (parameter, level, metadata)
+    for run in runs:
+        match run.meta["program"].removeprefix(f"{name}-").split("-"):
             case ["default"]:
-                defaults.append(meta)
+                default_runs.append(run.meta)
             case [parameter, level]:
-                changed.append((parameter, level, meta))
-    for parameter in dict.fromkeys(parameter for parameter, _, _ in changed):
-        changed += [(parameter, "default", meta) for meta in defaults]
-    first_date = min((meta["date"] for *_, meta in changed), default="")
-    session = f"{first_date[:10]}, {recorded[0][1]['machine'].get('model_name')}"
+                changed_runs.append((parameter, level, run.meta))
+    all_runs = list(changed_runs)
+    for parameter in dict.fromkeys(parameter for parameter, _, _ in changed_runs):
+        all_runs += [(parameter, "default", meta) for meta in default_runs]
+    first_date = min((meta["date"] for *_, meta in all_runs), default="")
+    session = f"{first_date[:10]}, {runs[0].meta['machine'].get('model_name')}"
     rows = [
         (name, session, parameter, level, meta["pass"], meta["date"], meta["duration_s"])
-        for parameter, level, meta in changed
+        for parameter, level, meta in all_runs
     ]
     columns = ["program", "session", "parameter", "level", "pass", "date", "seconds"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def _read_metadata(folder):
-    """List the runs below a folder (Path): a dict from program to a list of (file, metadata, scale, options)."""
+    """Return the runs (list of _RecordedRun) of each program below a folder."""
     metas = readable(read_run_metadata, sorted(folder.glob("*/*.json")))
     labels = readable(lambda file: parse_program_label(metas[file]["command"]), metas)
-    rows = {}
+    runs_by_program = {}
     for file, (program, scale, options) in labels.items():
-        rows.setdefault(program, []).append((file, metas[file], scale, options))
-    return rows
+        runs_by_program.setdefault(program, []).append(_RecordedRun(file, metas[file], scale, options))
+    return runs_by_program
 
 
-def _check_comparable(name, recorded):
-    """Raise a CmlibError unless all runs are from one machine and one scale."""
-    _, first, scale, _ = recorded[0]
-    machine = _identify_machine(first)
-    for file, meta, other_scale, _ in recorded:
-        other_machine = _identify_machine(meta)
-        if other_scale != scale or other_machine != machine:
+def _check_comparable(name, runs):
+    """Raise an error if runs differ in the machine or in the amount of work."""
+    first_machine = _identify_machine(runs[0].meta)
+    first_scale = runs[0].scale
+    for run in runs:
+        machine = _identify_machine(run.meta)
+        if run.scale != first_scale or machine != first_machine:
             raise CmlibError(
-                f"{file}: {name} at scale {other_scale:g} on {' '.join(other_machine)}, others at {scale:g} on "
-                f"{' '.join(machine)}: times can't be compared. Move one kind out of the recordings."
+                f"{run.file}: {name} at scale {run.scale:g} on {' '.join(machine)}, others at {first_scale:g} on "
+                f"{' '.join(first_machine)}: times can't be compared. Move one kind out of the recordings."
             )
 
 
 @dataclass
 class _SortedRuns:
-    """The runs of one program, sorted by how their settings were chosen.
+    """The runs of one program, sorted by the choice of their settings.
 
     Attributes
     ----------
     random : list of (dict, DataFrame, dict)
-        Metadata, counts and values of the parameters of the runs under settings drawn at random.
+        Metadata, counts and parameter values of the runs with random settings.
     emitted : dict of str to list of (dict, DataFrame, dict)
-        For each setting, metadata, counts and rates of the caused events of the runs with such events.
+        Metadata, counts and rates of the caused events, for each setting.
     counts : dict of str to list of DataFrame
-        For each setting with at most one parameter changed ("default" or "PARAMETER-LEVEL"), the counts of its runs.
+        Counts of the runs without random settings, for each setting ("default" or "PARAMETER-LEVEL").
     levels : list of (str, str, float)
-        Parameter, level and seconds of the runs with one parameter changed.
+        Parameter, level and time [s] of the runs in which a single parameter was changed.
     default_seconds : list of float
-        Seconds of the runs at the defaults.
+        Times of the runs with default settings [s].
     """
 
     random: list = field(default_factory=list)
@@ -264,43 +300,52 @@ class _SortedRuns:
     default_seconds: list = field(default_factory=list)
 
 
-def _collect_program(name, recorded):
-    """Read the TuningRuns of a program, from its (file, metadata, scale, options)."""
-    _check_comparable(name, recorded)
-    _, first, scale, _ = recorded[0]
-    sorted_runs = _sort_runs(name, recorded)
+def _read_program(name, recorded_runs):
+    """Read the TuningRuns of a program."""
+    _check_comparable(name, recorded_runs)
+    sorted_runs = _sort_runs(name, recorded_runs)
     if not sorted_runs.random:
         raise NothingRecordedError(
             f"nothing recorded yet of {name} under settings drawn at random: run `{RECORD} --program {name}`"
         )
     runs, per, pace = _make_runs(sorted_runs.random)
-    usual = {
-        setting: _compute_rates(_sum_counts(dict(enumerate(counts))), per).mean()
-        for setting, counts in sorted_runs.counts.items()
-    }
+    usual = {}
+    for setting, counts_of_runs in sorted_runs.counts.items():
+        totals = _sum_counts(dict(enumerate(counts_of_runs)))
+        usual[setting] = _compute_rates(totals, per).mean()
     return TuningRuns(
         runs=runs,
         levels=_tabulate_levels(sorted_runs),
         per=per,
-        machine=first["machine"],
-        scale=scale,
+        machine=recorded_runs[0].meta["machine"],
+        scale=recorded_runs[0].scale,
         pace=pace,
         usual=usual,
         emitted={setting: _make_runs(emitted)[0] for setting, emitted in sorted_runs.emitted.items()},
     )
 
 
-def _sort_runs(name, recorded):
-    """Read the runs of a program, and sort them by their labels, such as ``PROGRAM-PARAMETER-LEVEL``: _SortedRuns."""
-    by_file = {file: (meta, options) for file, meta, _, options in recorded}
-    readings = readable(lambda file: _read_run(file, *by_file[file]), by_file)
+def _sort_runs(name, recorded_runs):
+    """Read the runs of a program and sort them by their names.
+
+    The name of a run is the program followed by one of these:
+
+    - ``-default``: default settings.
+    - ``-PARAMETER-LEVEL``: a single parameter was changed.
+    - ``-emit-SETTING-NUMBER``: another program caused events at fixed rates.
+    - ``-NUMBER``: settings drawn at random.
+    """
+    run_by_file = {run.file: run for run in recorded_runs}
+    counts_by_file = readable(lambda file: _read_counts(run_by_file[file]), run_by_file)
     sorted_runs = _SortedRuns()
-    for file, (counts, rates, parameters) in readings.items():
-        meta, _ = by_file[file]
+    for file, counts in counts_by_file.items():
+        meta = run_by_file[file].meta
+        options = run_by_file[file].options
         label = meta["program"].removeprefix(f"{name}-")
         match label.split("-"):
             case ["emit", *setting, _]:
-                sorted_runs.emitted.setdefault("-".join(setting), []).append((meta, counts, rates))
+                run = (meta, counts, emitted_of(options))
+                sorted_runs.emitted.setdefault("-".join(setting), []).append(run)
             case ["default"]:
                 sorted_runs.default_seconds.append(meta["duration_s"])
                 sorted_runs.counts.setdefault(label, []).append(counts)
@@ -308,68 +353,85 @@ def _sort_runs(name, recorded):
                 sorted_runs.levels.append((parameter, level, meta["duration_s"]))
                 sorted_runs.counts.setdefault(label, []).append(counts)
             case _:
-                sorted_runs.random.append((meta, counts, parameters))
+                sorted_runs.random.append((meta, counts, settings_of(options)))
     return sorted_runs
 
 
-def _read_run(file, meta, options):
-    """Read (counts of a run, rates at which events were caused meanwhile, values of the parameters)."""
-    counts = read_run(file, meta).counts
+def _read_counts(run):
+    """Read the counts of a run, and check its options.
+
+    Raises CmlibError if neither task-clock nor cycles and instructions were counted.
+    """
+    counts = read_run(run.file, run.meta).counts
     if "task-clock" not in counts and not {"cycles", "instructions"} <= {*counts}:
-        raise CmlibError(f"{file} counts neither task-clock nor cycles and instructions.")
-    return counts, emitted_of(options), settings_of(options)
+        raise CmlibError(f"{run.file} counts neither task-clock nor cycles and instructions.")
+    # A run with an unreadable option is skipped like a run with unreadable counts.
+    emitted_of(run.options)
+    settings_of(run.options)
+    return counts
 
 
 def _tabulate_levels(sorted_runs):
-    """Return the `levels` of TuningRuns: runs with one parameter changed, and for each parameter those at defaults."""
+    """Return the table `levels` of TuningRuns."""
     rows = list(sorted_runs.levels)
     for parameter in dict.fromkeys(parameter for parameter, _, _ in sorted_runs.levels):
         rows += [(parameter, "default", seconds) for seconds in sorted_runs.default_seconds]
     return pd.DataFrame(rows, columns=["parameter", "level", "seconds"])
 
 
-def _make_runs(recorded):
-    """Return (Runs, name of the event that rates are divided by, its count per second in each run).
+def _make_runs(recorded_runs):
+    """Make the table of some runs for the models.
 
-    `recorded` has (metadata, counts, values of parameters) of each run.
+    Parameters
+    ----------
+    recorded_runs : list of (dict, DataFrame, dict)
+        Metadata, counts and parameter values of each run.
+
+    Returns
+    -------
+    runs : cmlib.tuning.Runs
+    per : str
+        Event by which counts are divided.
+    pace : Series
+        Count of this event per second, one value per run.
     """
-    names = [
-        meta["program"] if meta["pass"] == 0 else f"{meta['program']}/{meta['run']}"
-        for meta, _, _ in recorded
-    ]
-    counts_by_run = {name: counts for name, (_, counts, _) in zip(names, recorded, strict=True)}
-    parameters = pd.DataFrame([values for *_, values in recorded], names).fillna(0.0)
-    seconds = pd.Series([meta["duration_s"] for meta, _, _ in recorded], names, name="seconds")
+    names = []
+    for meta, _, _ in recorded_runs:
+        is_first_pass = meta["pass"] == 0
+        names.append(meta["program"] if is_first_pass else f"{meta['program']}/{meta['run']}")
+    counts_by_run = {name: counts for name, (_, counts, _) in zip(names, recorded_runs, strict=True)}
+    parameters = pd.DataFrame([values for *_, values in recorded_runs], names).fillna(0.0)
+    seconds = pd.Series([meta["duration_s"] for meta, _, _ in recorded_runs], names, name="seconds")
     totals = _sum_counts(counts_by_run)
     per = "cycles" if "cycles" in totals else "task-clock"
     rates = _compute_rates(totals, per)
     pace = totals[per] / seconds
     if per == "task-clock":
         return tuning.Runs(parameters, rates, seconds, rates, seconds), per, pace
-    intervals = _join_whole_intervals(counts_by_run)
+    intervals = _join_complete_intervals(counts_by_run)
     ipc = intervals["instructions"] / intervals["cycles"]
     runs = tuning.Runs(parameters, rates, seconds, _compute_rates(intervals, per), ipc.rename("IPC"))
     return runs, per, pace
 
 
-def _join_whole_intervals(counts_by_run):
-    """Join the intervals of full length of all runs to one DataFrame, indexed by the name of the run."""
-    whole = {
-        name: counts[whole_intervals(lengths_by_ends(counts.index))] for name, counts in counts_by_run.items()
-    }
-    return pd.concat(whole).droplevel(1)
+def _join_complete_intervals(counts_by_run):
+    """Join the intervals of all runs, without shortened last intervals."""
+    complete = {}
+    for name, counts in counts_by_run.items():
+        complete[name] = counts[whole_intervals(lengths_by_ends(counts.index))]
+    return pd.concat(complete).droplevel(1)
 
 
 def _sum_counts(counts_by_run):
-    """Return the sums of each run's counts, one row per run."""
+    """Return the total counts of each run, one row per run."""
     return pd.DataFrame({name: counts.sum() for name, counts in counts_by_run.items()}).T
 
 
 def _compute_rates(totals, per):
-    """Divide totals by those of the event `per`, and drop this event and instructions."""
+    """Divide counts by the event `per`."""
     return totals.drop(columns=[per, "instructions"], errors="ignore").div(totals[per], axis=0)
 
 
 def _identify_machine(meta):
-    """Return the processor and the kernel of a run."""
+    """Return the processor name and the kernel version of a run."""
     return tuple(str(meta["machine"].get(fact)) for fact in ("model_name", "kernel"))

@@ -1,8 +1,11 @@
-"""List the parameters of Spark that are varied (CounterMiner's Table IV), and read their values from recordings.
+"""List the varied parameters of Spark and read their values.
 
-A run's options are a dict from the name of a setting, such as "spark.memory.fraction", to its value as text.
-:func:`settings_of` converts such a dict to numbers [bytes, seconds, or without unit] by the parameters' abbreviations
-in CounterMiner's Table IV. ValueError for a value that is not a quantity.
+The parameters are those of Table IV of the CounterMiner paper, and :data:`TABLE_IV` contains their ranges.
+:func:`settings_of` converts the options of a recorded run to numbers. The options are a dict of setting names and
+texts. For example, ``{"spark.memory.fraction": "0.6"}``.
+
+During some runs, another program caused events, for example page faults, at a fixed rate. Their options also
+contain these rates, which :func:`emitted_of` returns.
 """
 
 import re
@@ -23,11 +26,11 @@ class SparkParameter:
     Attributes
     ----------
     name : str
-        Its name in Spark.
+        Name of the setting in Spark.
     low, default, high : str
-        Its values at the ends of its range and by default.
+        Lowest, default and highest value.
     needs : dict of str to str
-        Settings without which it has no effect: value by name.
+        Other settings without which the parameter has no effect.
     """
 
     name: str
@@ -38,62 +41,63 @@ class SparkParameter:
 
 
 def _read_parameters():
-    """Read the parameters of CounterMiner's Table IV: a dict by abbreviation."""
+    """Return the parameters of Table IV, keyed by the paper's abbreviation."""
     file = places.shipped("programs") / "spark_parameters.csv"
     rows = pd.read_csv(file, index_col="abbr", dtype=str, keep_default_na=False)
     needs = [dict(pair.split("=") for pair in text.split()) for text in rows["needs"]]
     return {abbr: SparkParameter(**row) for abbr, row in rows.assign(needs=needs).to_dict("index").items()}
 
 
-FOLDER = "tuning"  # among the recordings
-LEVELS_FOLDER = "tuning-levels"  # a separate session of runs in which a single parameter was changed
-EMIT = "emit."  # prefix, in a run's options, of an event that another program caused at a set rate
+FOLDER = "tuning"  # in the folder of recordings
+LEVELS_FOLDER = "tuning-levels"  # recordings in which a single parameter was changed
+EMIT = "emit."  # prefix of the options that contain the rate of an event
 TABLE_IV = _read_parameters()
-# Settings that some parameters need to have an effect, such as two executors that fetch from each other.
+# Settings without which some parameters have no effect. For example, two executors.
 ALWAYS = {name: value for parameter in TABLE_IV.values() for name, value in parameter.needs.items()}
 _UNITS = {"": 1, "s": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _QUANTITY = re.compile(r"([0-9.]+)([skmg]?)")
-# Software events counted beside Spark, which can be emitted, and which others they cause.
+# Software events that are counted. Some can be caused on purpose, and cause others.
 EVENTS = pd.read_csv(places.shipped("programs") / "emitted_events.csv", comment="#").set_index("event")
-# By event that can be caused at a set rate: the events that are caused with it.
+# Events that can be caused at a fixed rate, with the events that they cause in addition.
 EMITTERS = EVENTS.query("emitted == 1")["with"].fillna("").str.split().map(tuple).to_dict()
-# By event: the highest rate [1/s] at which it can be caused.
+# Highest rate [1/s] at which each event can be caused.
 HIGHEST = EVENTS["highest"].dropna().to_dict()
 
 
-def emitted_of(options):
-    """Return the rates at which another program caused events during a run.
+def emitted_of(options: dict[str, str]) -> dict[str, float]:
+    """Return the rates at which another program caused events.
 
     Parameters
     ----------
     options : dict of str to str
-        Options of the run.
+        Options of the run. For example, ``{"emit.page-faults": "1000"}``.
 
     Returns
     -------
     dict of str to float
-        Rate [1/s] by event; empty if no events were caused.
+        Rate of each event [1/s]. Empty if no events were caused.
     """
     return {key.removeprefix(EMIT): float(rate) for key, rate in options.items() if key.startswith(EMIT)}
 
 
-def settings_of(options):
+def settings_of(options: dict[str, str]) -> dict[str, float]:
     """Return the values of Spark's parameters in a run.
 
     Parameters
     ----------
     options : dict of str to str
-        Options of the run. A parameter that is not among them has its default.
+        Options of the run. A missing parameter has its default value.
 
     Returns
     -------
     dict of str to float
-        Value by abbreviation of the parameter in CounterMiner's Table IV.
+        Values in bytes, in seconds or without unit, keyed by the abbreviation in Table IV of the CounterMiner
+        paper.
 
     Raises
     ------
     ValueError
-        If a value is not a quantity.
+        If a value is not a number with a known unit.
     """
     options_with_needs = ALWAYS | dict(options)
     texts = {
@@ -103,23 +107,23 @@ def settings_of(options):
     return {abbr: parse_quantity(text) for abbr, text in texts.items()}
 
 
-def parse_quantity(text):
-    """Parse a number with one of Spark's units.
+def parse_quantity(text: str) -> float:
+    """Convert a value of a Spark setting to a number.
 
     Parameters
     ----------
     text : str
-        Such as ``"64k"``, ``"120s"`` or ``"0.6"``.
+        A number and its unit (k, m, g, s or none). For example, ``"64k"``, ``"120s"`` or ``"0.6"``.
 
     Returns
     -------
     float
-        In bytes, in seconds, or without unit.
+        Value in bytes, in seconds or without unit.
 
     Raises
     ------
     ValueError
-        If the text is not a number with the unit k, m, g, s or none.
+        If the text is not such a number.
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
