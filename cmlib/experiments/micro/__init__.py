@@ -1,6 +1,8 @@
-"""Read the recordings of the micro-benchmarks of Yoo et al. (2012), and learn from them.
+"""Load recordings of micro-benchmarks, and train decision trees on them.
 
-`programs` has the table of the programs; `recordings` reads their recordings and cuts them into time slices;
-`fingerprint` trains trees on the slices, and `validation` estimates their errors; `cache_levels` finds cache levels in
-latencies; `single_run` records one run of a program to be diagnosed. NothingRecordedError if nothing is recorded.
+A micro-benchmark is a small program with one known bottleneck (Yoo et al. 2012). `fingerprint` loads the recordings
+and trains the trees, `validation` measures their errors, and `recordings` reads single runs. `programs` lists the
+micro-benchmarks. `single_run` records one run of any program, so that a tree can diagnose it. `cache_levels` finds
+the cache levels of a machine by its latencies, and `processor_counts` compares simulated counts with measured
+counts.
 """

@@ -1,10 +1,15 @@
-"""Load the recordings of the micro-benchmarks, and compute the tables of the notebooks on fingerprinting.
+"""Load the recordings of micro-benchmarks, and evaluate decision trees that find bottlenecks.
 
-A micro-benchmark has a pathological form (P) with one known bottleneck, and a healthy form (N), on several sizes of
-data. :func:`cmlib.experiments.micro.recordings.cut` cuts runs into time slices: X is a DataFrame of rates of events,
-one row per slice, indexed by program, pass and slice, and `about` has the columns label (class), size and time_s of the
-same rows. Key events are the few events that classify best. Kinds of programs are "micro" (for training), "unseen"
-(micro-benchmarks left out of training), "CPU" and "parallel" (other benchmarks) and "own".
+A micro-benchmark is a small program in two forms: with one known bottleneck (P), and without it (N). A case is a
+form with one size of its data. :func:`load_recorded` loads the recordings. :func:`table_2` and
+:func:`key_event_curve` compute the accuracy of trees. Key events are the few events that a tree uses.
+
+Trees classify time slices. :func:`cmlib.experiments.micro.recordings.cut` makes them: X contains the event rates of
+each slice, and `about` contains its label (the class), the size of the data and the time. The index of both is
+program, pass and slice.
+
+There are five kinds of programs: "micro" (micro-benchmarks for training), "unseen" (micro-benchmarks for tests),
+"CPU" and "parallel" (other benchmarks) and "own" (programs of the user).
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -55,11 +60,11 @@ __all__ = [
 
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
 SOURCES = ["auto", "hardware", "simulated"]
-# A simulation distinguishes the forms of a program if a cause of estimated cycles has at least this many times the
-# share in the pathological form that it has in the healthy one, and a share of at least NAMED_FROM.
-_APART_FROM = 2.0
-# A single simulated run has two levels of caches, so that it can't distinguish these classes.
-_OF_ONE_RUN = dict.fromkeys(("P_Mem_L2", "P_Mem_L3"), "P_Mem_L2/L3")
+# A simulation can distinguish the two forms of a program if a cause of estimated cycles has at least this many times
+# its share in the healthy form, and a share of at least NAMED_FROM.
+_SMALLEST_RATIO = 2.0
+# A single simulated run has two cache levels only, so that these classes are joined.
+_CLASS_OF_ONE_RUN = dict.fromkeys(("P_Mem_L2", "P_Mem_L3"), "P_Mem_L2/L3")
 
 
 @dataclass(frozen=True)
@@ -69,15 +74,15 @@ class Fingerprints:
     Attributes
     ----------
     key : dict of str to list of cmlib.experiments.micro.recordings.Series
-        Runs of the key events by kind of program.
+        Runs that counted the key events, for each kind of program.
     all : list of cmlib.experiments.micro.recordings.Series
-        Runs of all events.
+        Runs that counted all events.
     sweep : DataFrame
-        Latencies by working-set size (:func:`cmlib.experiments.micro.recordings.stored_sweep`); empty if simulated.
+        Load latency of each working-set size. Empty if the recordings are simulated.
     meta : dict
         Metadata of one run.
     indistinguishable : tuple of cmlib.experiments.micro.recordings.Series
-        Runs of programs with two forms that a simulation can't distinguish.
+        Simulated runs of programs whose two forms have the same causes of cycles.
     """
 
     key: dict
@@ -87,46 +92,53 @@ class Fingerprints:
     indistinguishable: tuple = ()
 
     @property
-    def simulated(self):
+    def simulated(self) -> bool:
         """True if the runs were simulated by Callgrind."""
         return source_of(self.meta) == VALGRIND
 
     @property
     def provenance(self) -> Provenance:
-        """Provenance of the counts."""
+        """Source of the counts."""
         if self.simulated:
             kind = SIMULATED
+        elif "fake" in (self.meta["machine"]["perf"] or ""):
+            kind = SYNTHETIC
         else:
-            kind = SYNTHETIC if "fake" in (self.meta["machine"]["perf"] or "") else OWN_HARDWARE
-        runs = [*self.all, *(run for kind_runs in self.key.values() for run in kind_runs)]
+            kind = OWN_HARDWARE
+        runs = list(self.all)
+        for runs_of_kind in self.key.values():
+            runs.extend(runs_of_kind)
         events = {event for run in runs for event in run.counts}
         return Provenance(kind, tuple({run.program for run in runs}), tuple(events))
 
     @property
     def counted_by(self) -> str:
-        """Source of the counts (str): the name of a processor, or Valgrind's Callgrind with its version."""
+        """Name of the processor, or of the simulator with its version."""
         if self.simulated:
             return f"Valgrind's Callgrind {self.meta['simulator']['version']} (simulated)"
         return self.meta["machine"].get("model_name") or "a processor without a name"
 
     @property
     def slice_s(self) -> float:
-        """Length of a slice: in seconds, or for simulated runs in intervals of a fixed number of basic blocks."""
+        """Length of a slice [s]. For simulated runs, number of intervals."""
         return 1 if self.simulated else SLICE_S
 
     @property
     def per(self) -> str:
-        """Unit by which counts are divided (str)."""
+        """Unit by which counts are divided: "cycle" or "1,000 estimated cycles"."""
         return "1,000 estimated cycles" if self.simulated else "cycle"
 
     @property
-    def tree(self):
-        """Unfitted C45Classifier; for simulated counts (without noise), its thresholds are half-way between classes."""
+    def tree(self) -> C45Classifier:
+        """Decision tree that is not fitted.
+
+        Simulated counts have no noise. Thresholds of their trees are therefore half-way between two classes.
+        """
         return C45Classifier(midpoints=self.simulated)
 
     @property
-    def caveat(self):
-        """A sentence for captions if counts are simulated or synthetic; "" if they were measured."""
+    def caveat(self) -> str:
+        """Sentence for captions. Empty if the counts were measured."""
         if self.simulated:
             version = self.meta["simulator"]["version"]
             return f" **Simulated** by Valgrind's Callgrind {version}, not measured."
@@ -134,10 +146,10 @@ class Fingerprints:
         return " **Synthetic data:** these counts were made up, not measured." if made_up else ""
 
     @property
-    def unmultiplexed(self):
-        """Number (int) of events that fit on the counters together with the pinned ones, which are always counted.
+    def unmultiplexed(self) -> int:
+        """Number of events that can be counted at the same time.
 
-        For a simulation it is the number of modeled rates (misses and mispredictions).
+        Events that every run counts are not included. For a simulation, it is the number of modeled events.
         """
         if self.simulated:
             return len(MODELLED_RATES)
@@ -152,50 +164,51 @@ def load(
     Parameters
     ----------
     folder : path, optional
-        Folder of all recordings. Default: that of the data.
-    kinds : collection of str
-        Kinds of programs to read; all by default.
+        Folder of all recordings. Default: the data folder.
+    kinds : collection of str, default all
+        Kinds of programs to load. For example, ``("micro", "unseen")``.
     with_all : bool, default True
-        Read the runs of all events, too, which takes longer.
+        True to also load the runs that counted all events. This takes longer.
 
     Returns
     -------
     Fingerprints
-        The recorded runs.
+        The recordings.
 
     Raises
     ------
     NothingRecordedError
-        If there are no such recordings.
+        If no recording was found.
     """
     folder = Path(folder or places.recordings_dir()) / recordings.FOLDER
     meta = recordings.key_metadata(folder)
     if meta is None:
         raise NothingRecordedError(f"nothing recorded yet: run `{recordings.COMMAND}`")
     key = {kind: recordings.read_series(folder, recordings.KEY, kind) for kind in kinds}
-    everything = recordings.read_series(folder, recordings.ALL) if with_all else []
-    recorded = Fingerprints(key, everything, recordings.stored_sweep(folder), meta)
+    runs_of_all_events = recordings.read_series(folder, recordings.ALL) if with_all else []
+    recorded = Fingerprints(key, runs_of_all_events, recordings.stored_sweep(folder), meta)
     note_read(recorded.provenance)
     return recorded
 
 
 def load_recorded(source: str = "auto") -> Fingerprints:
-    """Load the recordings of the micro-benchmarks, measured or simulated.
+    """Load the measured or the simulated recordings of the micro-benchmarks.
 
     Parameters
     ----------
     source : {"auto", "hardware", "simulated"}, default "auto"
-        Which recordings; "auto" takes the measured ones if there are any, else the simulated ones.
+        Which recordings to load. The value ``"auto"`` loads simulated recordings only if no measured recording was
+        found.
 
     Returns
     -------
     Fingerprints
-        The recorded runs.
+        The recordings.
 
     Raises
     ------
     NothingRecordedError
-        If there are no such recordings.
+        If no recording was found.
     ValueError
         If the source is unknown.
     """
@@ -216,38 +229,39 @@ def load_simulated(
 ) -> Fingerprints:
     """Load the simulated recordings of the micro-benchmarks.
 
-    Their key events are the modeled ones (misses and mispredictions). Programs with two forms that a simulation can't
-    distinguish are left out of training (kind "micro").
+    The key events are the modeled events: cache misses and branch mispredictions. A program is not used for training
+    if the simulation cannot distinguish its two forms.
 
     Parameters
     ----------
     folder : path, optional
-        Folder of all recordings. Default: that of the data.
+        Folder of all recordings. Default: the data folder.
     kinds : collection of str, default ("micro", "unseen", "own")
-        Kinds of programs to read, "micro" among them.
+        Kinds of programs to load. Must include ``"micro"``.
 
     Returns
     -------
     Fingerprints
-        The recorded runs.
+        The recordings.
 
     Raises
     ------
     NothingRecordedError
-        If there are no such recordings.
+        If no recording was found.
     """
     folder = Path(folder or places.recordings_dir()) / recordings.SIMULATED_FOLDER
-    read_series = recordings.read_simulated_series
-    series = {kind: list(map(_unite_healthy, read_series(folder, kind))) for kind in kinds}
-    if not series["micro"]:
+    runs_by_kind = {}
+    for kind in kinds:
+        runs_by_kind[kind] = [_unite_healthy(run) for run in recordings.read_simulated_series(folder, kind)]
+    if not runs_by_kind["micro"]:
         raise NothingRecordedError(f"nothing simulated yet: run `{recordings.SIMULATE_COMMAND}`")
-    distinguishable = _find_distinguishable([*series["micro"], *series.get("unseen", [])])
-    training = [run for run in series["micro"] if program_of(run) in distinguishable]
-    key = {kind: list(map(_select_modeled, series[kind])) for kind in kinds}
+    distinguishable = _find_distinguishable([*runs_by_kind["micro"], *runs_by_kind.get("unseen", [])])
+    training = [run for run in runs_by_kind["micro"] if program_of(run) in distinguishable]
+    key = {kind: [_select_modeled(run) for run in runs_by_kind[kind]] for kind in kinds}
     indistinguishable = [
         run for kind in kinds if kind != "own" for run in key[kind] if program_of(run) not in distinguishable
     ]
-    key["micro"] = list(map(_select_modeled, training))
+    key["micro"] = [_select_modeled(run) for run in training]
     recorded = Fingerprints(
         key=dict.fromkeys(KINDS, []) | key,
         all=training,
@@ -267,30 +281,31 @@ def key_event_curve(
     Parameters
     ----------
     X, about : DataFrame
-        Rates of the slices, one row per slice, and their labels.
+        Event rates of the slices, and their labels.
     sizes : iterable of int
-        Numbers of events.
+        Numbers of key events.
     tree : classifier
-        Not fitted.
+        It is cloned for each fold.
     seed : int, default 0
         Seed of the folds.
 
     Returns
     -------
     elimination : DataFrame
-        The order in which events were eliminated (:func:`cmlib.fingerprint.key_events.eliminate`).
+        Order in which the events were eliminated, from :func:`cmlib.fingerprint.key_events.eliminate`.
     curves : dict of str to DataFrame
-        By kind of folds ("10-fold" or "whole cases left out"), one row for each number of events: accuracy [%] and more
-        (:func:`cmlib.experiments.micro.validation.accuracy_curve`).
+        Accuracy [%] for each number of key events. The key ``"10-fold"`` stands for random folds. The key
+        ``"whole cases left out"`` stands for folds that test other cases than those of the training.
     """
-    X, label = X.loc[:, X.nunique() > 1], about["label"]
+    X = X.loc[:, X.nunique() > 1]
+    label = about["label"]
     elimination = key_events.eliminate(X, label)
     sizes = sorted({min(size, X.shape[1]) for size in sizes}, reverse=True)
-    cases = X.index.get_level_values("program")
-    by_case = StratifiedGroupKFold(10, shuffle=True, random_state=seed).split(X, label, cases)
     curve = validation.accuracy_curve(X, label, elimination, sizes, tree)
-    whole = validation.nested_accuracy_curve(X, label, sizes, tree, by_case)
-    return elimination, {"10-fold": curve, "whole cases left out": whole}
+    cases = X.index.get_level_values("program")
+    folds_by_case = StratifiedGroupKFold(10, shuffle=True, random_state=seed).split(X, label, cases)
+    curve_by_case = validation.nested_accuracy_curve(X, label, sizes, tree, folds_by_case)
+    return elimination, {"10-fold": curve, "whole cases left out": curve_by_case}
 
 
 def table_2(
@@ -301,26 +316,31 @@ def table_2(
     *,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Cross-validate a tree as in the paper's Table 2, and with stricter folds.
+    """Cross-validate a decision tree as in the paper's Table 2, and more strictly.
 
-    Folds are random slices (``10-fold``, as in the paper), whole runs (``by run``), working-set sizes (``by size``;
-    the key events, too, are chosen without the held-out size), and whole micro-benchmarks (``by program``).
+    The accuracy is computed with four kinds of folds:
+
+    - ``10-fold``: random slices, as in the paper (Yoo et al. 2012).
+    - ``by run``: complete runs.
+    - ``by size``: sizes of the data. The key events are chosen without the tested size.
+    - ``by program``: micro-benchmarks.
 
     Parameters
     ----------
     micro, everything : tuple of (DataFrame, DataFrame)
-        Slices of the micro-benchmarks and their labels, with the key events and with all events.
+        X and `about` of the micro-benchmarks, with the key events and with all events.
     others : dict of str to tuple of (DataFrame, DataFrame)
-        The same of other programs, by kind.
+        X and `about` of the other kinds of programs.
     tree : classifier
-        Not fitted.
+        It is cloned for each fold.
     seed : int, default 0
         Seed of the folds.
 
     Returns
     -------
     DataFrame
-        One row for each kind of program and of folds: benchmarks, folds, accuracy [%], correct and incorrect [slices].
+        One row per kind of program and kind of folds. Columns: benchmarks, folds, accuracy [%], and the numbers of
+        correct and incorrect slices.
     """
     slices_by_benchmarks = {"Micro-benchmarks": micro}
     for kind, slices in others.items():
@@ -337,7 +357,10 @@ def table_2(
 
 
 def _score_by_size(X, about, n_events, tree):
-    """Return [accuracy, correct, incorrect] of `n_events` key events, chosen without the held-out size."""
+    """Return the accuracy, and the numbers of correct and incorrect slices, with folds by size.
+
+    The key events are chosen without the slices of the tested size.
+    """
     X = X.loc[:, X.nunique() > 1]
     folds = validation.leave_each_out(about["size"])
     sizes = [min(n_events, X.shape[1])]
@@ -348,63 +371,65 @@ def _score_by_size(X, about, n_events, tree):
 
 
 def _score_by_program(X, about, tree):
-    """Return [accuracy, correct, incorrect] of a tree trained without the micro-benchmark that it classifies."""
+    """Return the accuracy, and the numbers of correct and incorrect slices, with folds by program."""
     is_right = predict_left_out(X, about, tree) == about["label"].to_numpy()
     return [100 * is_right.mean(), is_right.sum(), (~is_right).sum()]
 
 
 def predict_left_out(X: pd.DataFrame, about: pd.DataFrame, tree: ClassifierMixin) -> np.ndarray:
-    """Predict the class of each slice by a tree that was trained without its micro-benchmark.
+    """Predict the class of each slice without training on its micro-benchmark.
 
     Parameters
     ----------
     X, about : DataFrame
-        Slices of the micro-benchmarks and their labels.
+        Event rates of the slices, and their labels.
     tree : classifier
-        Not fitted; cloned for each micro-benchmark.
+        It is cloned for each micro-benchmark.
 
     Returns
     -------
     ndarray of str, shape (n_slices,)
+        Predicted class of each slice.
     """
     return cross_val_predict(tree, X, about["label"], groups=program_of(X), cv=LeaveOneGroupOut())
 
 
 def share_within_cases(X: pd.DataFrame) -> float:
-    """Measure how much the slices of one case differ, compared with all slices.
+    """Measure how much the slices of the same case differ.
 
     Parameters
     ----------
     X : DataFrame of float, shape (n_slices, n_events)
-        Rates, indexed by program (the case), pass and slice.
+        Event rates of the slices, indexed by program, pass and slice. Each value of the level program is a case.
 
     Returns
     -------
     float
-        Share of the variance of the rates that lies within cases [%]: the mean over the events that vary. 0 if the
-        slices of each case are copies of each other, 100 if cases do not differ.
+        Mean share of the variance of an event that lies within cases [%]. 0 if all slices of a case are equal. 100 if
+        the cases have equal means.
     """
     X = X.loc[:, X.nunique() > 1]
-    within = ((X - X.groupby("program").transform("mean")) ** 2).sum()
-    return 100 * float((within / ((X - X.mean()) ** 2).sum()).mean())
+    squares_within = ((X - X.groupby("program").transform("mean")) ** 2).sum()
+    squares = ((X - X.mean()) ** 2).sum()
+    return 100 * float((squares_within / squares).mean())
 
 
-def train(X, about, tree, **settings):
-    """Train a classifier that rejects unknown slices.
+def train(X: pd.DataFrame, about: pd.DataFrame, tree: ClassifierMixin, **settings: Any) -> UnknownRejector:
+    """Train a classifier that recognizes slices of an unknown class.
 
     Parameters
     ----------
     X, about : DataFrame
-        Rates of the slices, one row per slice, and their labels.
+        Event rates of the slices, and their labels.
     tree : classifier
-        Not fitted.
+        Decision tree that is not fitted.
     **settings
-        Parameters of UnknownRejector.
+        Parameters of :class:`cmlib.fingerprint.unknown.UnknownRejector`.
 
     Returns
     -------
     cmlib.fingerprint.unknown.UnknownRejector
-        Fitted, with the slices of a program as a group.
+        The fitted classifier.
 
     Raises
     ------
@@ -415,7 +440,7 @@ def train(X, about, tree, **settings):
 
 
 def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
-    """Compare the estimated costs of the pathological and the healthy form of each simulated program.
+    """Compare the costs of the two forms of each simulated program.
 
     Parameters
     ----------
@@ -425,54 +450,59 @@ def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per program: ``program``; ``pathology``; ``trained`` (yes or no); ``case`` and ``cause`` with the
-        largest difference between the shares of the two forms, if possible one that distinguishes the forms; ``P`` and
-        ``N``, these shares [% of the estimated cycles]; and ``apart`` (yes if the simulation distinguishes the forms,
-        else no).
+        One row per program, with these columns:
+
+        - ``program``, ``pathology``: name, and known bottleneck.
+        - ``trained``: "yes" if trees are trained on the program, otherwise "no".
+        - ``case``, ``cause``: case and cause of cycles with the largest difference between the two forms.
+        - ``P``, ``N``: share of this cause in the form with and without the bottleneck [% of the estimated cycles].
+        - ``apart``: "yes" if the simulation distinguishes the two forms, otherwise "no".
     """
     runs = {run.program: run for run in [*recorded.all, *recorded.indistinguishable, *recorded.key["unseen"]]}
     totals = pd.DataFrame({name: run.counts.sum() for name, run in runs.items()}).T
-    charged = added_shares(totals, simulated_events()["weight"])
+    shares = added_shares(totals, simulated_events()["weight"])
     indistinguishable = {program_of(run) for run in recorded.indistinguishable}
     rows = []
     for program in micro_benchmarks():
-        pathological = charged[charged.index.str.match(rf"[a-z]+-{program.name}-P")]
+        pathological = shares[shares.index.str.match(rf"[a-z]+-{program.name}-P")]
         if pathological.empty:
             continue
-        healthy = charged.loc[pathological.index.str.replace("-P", "-N", n=1)]
+        healthy = shares.loc[pathological.index.str.replace("-P", "-N", n=1)]
         difference = pathological - healthy.to_numpy()
-        are_apart = _differ(pathological, healthy.to_numpy())
-        case, cause = difference.where(are_apart | ~are_apart.any(axis=None)).stack().idxmax()
-        is_apart = program.name not in indistinguishable
+        is_different = _differ(pathological, healthy.to_numpy())
+        if is_different.any(axis=None):
+            difference = difference.where(is_different)
+        case, cause = difference.stack().idxmax()
+        is_distinguishable = program.name not in indistinguishable
         rows.append(
             {
                 "program": program.name,
                 "pathology": program.pathology,
-                "trained": "yes" if program.trained and is_apart else "no",
+                "trained": "yes" if program.trained and is_distinguishable else "no",
                 "case": case.partition("-P")[2].removeprefix("-") or "–",
                 "cause": cause,
                 "P": 100 * pathological.at[case, cause],
-                "N": 100 * charged.at[case.replace("-P", "-N", 1), cause],
-                "apart": "yes" if is_apart else "no",
+                "N": 100 * shares.at[case.replace("-P", "-N", 1), cause],
+                "apart": "yes" if is_distinguishable else "no",
             }
         )
     return pd.DataFrame(rows)
 
 
 def find(name: str, recordings: Iterable[str]) -> str | None:
-    """Find the first recording of a program, by the program's name.
+    """Find a recording by the name of its program.
 
     Parameters
     ----------
     name : str
-        Such as "gcc", which finds the recordings "gcc" and "own-gcc".
+        Name of the program, with or without its kind. For example, ``"own-gcc"`` or ``"gcc"``.
     recordings : iterable of str
         Names of recordings.
 
     Returns
     -------
     str or None
-        Name of the recording; None if there is none.
+        Name of the first match. None if no recording matches.
     """
     for recording in recordings:
         if name in (recording, recording.partition("-")[2]):
@@ -481,7 +511,7 @@ def find(name: str, recordings: Iterable[str]) -> str | None:
 
 
 def run_of(X: pd.DataFrame) -> pd.Index:
-    """Return the name of each slice's run.
+    """Return the run of each slice.
 
     Parameters
     ----------
@@ -491,63 +521,76 @@ def run_of(X: pd.DataFrame) -> pd.Index:
     Returns
     -------
     Index of str
-        ``program/pass`` of each row.
+        Program and pass of each slice. For example, ``"micro-branch-P/0"``.
     """
     return X.index.get_level_values("program") + "/" + X.index.get_level_values("pass").astype(str)
 
 
 def program_of(run: pd.DataFrame | Series) -> pd.Index | str:
-    """Return the name of the micro-benchmark of a run or of slices, without form and size.
+    """Return the name of the micro-benchmark, without kind, form and size.
 
     Parameters
     ----------
     run : cmlib.experiments.micro.recordings.Series or DataFrame
-        A run, or X: slices, indexed by program, pass and slice.
+        A run, or slices indexed by program, pass and slice.
 
     Returns
     -------
     str or Index of str
-        The name of the run, or one name for each row of X.
+        Name of the run. For slices, one name per slice.
     """
     if isinstance(run, pd.DataFrame):
         return run.index.get_level_values("program").str.split("-").str[1]
     return run.program.split("-")[1]
 
 
-def train_for_one_run():
-    """Fit a C45Classifier for a single simulated run, and return it.
+def train_for_one_run() -> C45Classifier:
+    """Train a decision tree for a single simulated run.
 
-    Such a run has counts of the first and the last cache level only. NothingRecordedError if no micro-benchmark is
-    simulated.
+    A single simulation has two cache levels only. The tree therefore does not distinguish L2 from L3.
+
+    Returns
+    -------
+    cmlib.fingerprint.c45.C45Classifier
+        The fitted tree.
+
+    Raises
+    ------
+    NothingRecordedError
+        If no micro-benchmark was simulated.
     """
-    series = load_simulated(kinds=("micro",)).all
-    rates = [rates_of_one_run(run.counts.iloc[:-1]) for run in series]
-    labels = [_OF_ONE_RUN.get(run.about["label"], run.about["label"]) for run in series]
-    return C45Classifier(midpoints=True).fit(pd.concat(rates), np.repeat(labels, list(map(len, rates))))
+    rates_of_runs = []
+    labels = []
+    for run in load_simulated(kinds=("micro",)).all:
+        rates = rates_of_one_run(run.counts.iloc[:-1])  # the last interval is shorter
+        label = run.about["label"]
+        rates_of_runs.append(rates)
+        labels += [_CLASS_OF_ONE_RUN.get(label, label)] * len(rates)
+    return C45Classifier(midpoints=True).fit(pd.concat(rates_of_runs), np.array(labels))
 
 
 def _unite_healthy(run):
-    """Give a run of any healthy form the class HEALTHY; return other runs unchanged."""
+    """Give all runs without a bottleneck the same class."""
     if run.about["label"].startswith("N_"):
         return replace(run, about=run.about | {"label": HEALTHY})
     return run
 
 
 def _find_distinguishable(series):
-    """Find the programs (set) with at least one case whose two forms a simulation distinguishes."""
+    """Return the programs (set) whose two forms differ in at least one case."""
     totals = pd.DataFrame({run.program: run.counts.sum() for run in series}).T
-    charged = added_shares(totals, simulated_events()["weight"])
-    pathological = charged[charged.index.str.contains("-P")]
-    healthy = charged.reindex(pathological.index.str.replace("-P", "-N", n=1)).to_numpy()
+    shares = added_shares(totals, simulated_events()["weight"])
+    pathological = shares[shares.index.str.contains("-P")]
+    healthy = shares.reindex(pathological.index.str.replace("-P", "-N", n=1)).to_numpy()
     is_distinguishable = _differ(pathological, healthy).any(axis=1)
     return set(pathological.index[is_distinguishable].str.split("-").str[1])
 
 
 def _differ(pathological, healthy):
-    """Mark the shares (0-1) of the pathological form that distinguish it from the healthy one: a DataFrame of bool."""
-    return pathological >= np.maximum(NAMED_FROM, _APART_FROM * healthy)
+    """Mark the causes of cycles with a much larger share in the form with the bottleneck."""
+    return pathological >= np.maximum(NAMED_FROM, _SMALLEST_RATIO * healthy)
 
 
 def _select_modeled(run):
-    """Return a run with rates of modeled events alone."""
+    """Select the rates of the modeled events of a run."""
     return replace(run, events=tuple(MODELLED_RATES))

@@ -1,7 +1,7 @@
-"""Compare simulated counts of programs with counts of a processor, event by event, per 1,000 instructions.
+"""Compare simulated counts with counts of a processor.
 
-:func:`compare_with_processor` takes simulated runs (of :mod:`cmlib.experiments.micro.recordings`), reads the recordings
-of the same programs, and returns a DataFrame. Runs that can't be read are left out with a warning.
+:func:`compare_with_processor` compares programs that were both simulated and measured. It compares counts per 1,000
+instructions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["compare_with_processor"]
 
 _PER_INSTRUCTIONS = 1000
-_MOST_PER_INSTRUCTION = 10  # larger counts of an interval are errors of the counter
+_MOST_PER_INSTRUCTION = 10  # intervals with a larger count are ignored, because the counter failed
 _FILLS = "ls_dmnd_fills_from_sys"
 
 
@@ -35,12 +35,13 @@ class _Quantity:
     Attributes
     ----------
     name : str
+        Name of the quantity.
     exact : bool
-        True if Callgrind counts executed operations, False if its counts depend on its model of caches or branches.
+        True if Callgrind counts executed operations. False if the count depends on its model of caches or branches.
     added, subtracted : tuple of str
-        Events of the processor; the quantity is the sum of the former minus the sum of the latter.
+        Events of the processor. The quantity is the sum of `added` minus the sum of `subtracted`.
     simulated : tuple of str
-        Events of Callgrind; the quantity is their sum.
+        Events of Callgrind. The quantity is their sum.
     """
 
     name: str
@@ -50,7 +51,7 @@ class _Quantity:
     subtracted: tuple = ()
 
 
-# Events of AMD Zen 4 and 5.
+# The processor events exist on AMD Zen 4 and 5.
 _QUANTITIES = (
     _Quantity("loads", True, ("ls_dispatch.ld_dispatch", "ls_dispatch.ld_st_dispatch"), ("loads",)),
     _Quantity("stores", True, ("ls_dispatch.store_dispatch", "ls_dispatch.ld_st_dispatch"), ("stores",)),
@@ -84,58 +85,64 @@ _QUANTITIES = (
 
 
 def compare_with_processor(series: list[Series]) -> pd.DataFrame:
-    """Compare the counts of simulated programs with those of a processor.
+    """Compare simulated programs with measured runs of the same programs.
+
+    Unreadable runs are skipped with a warning.
 
     Parameters
     ----------
     series : list of cmlib.experiments.micro.recordings.Series
-        Simulated runs, labeled with the names of the recordings of the same programs.
+        Simulated runs. The label of each is the name of the measured program.
 
     Returns
     -------
     DataFrame
-        One row per program and quantity that both have: program, quantity, simulated as (exact or modeled), counted
-        and simulated (per 1,000 instructions), ratio (simulated / counted). Empty if no such program is recorded.
+        One row per program and quantity, with these columns. Empty if no program was measured.
+
+        - ``program``, ``quantity``: names.
+        - ``simulated as``: "exact" or "modeled".
+        - ``counted``, ``simulated``: counts per 1,000 instructions.
+        - ``ratio``: simulated count divided by the measured count.
     """
     rows = []
     for run in series:
-        counted_rates = _counted_rates(places.recordings_dir() / run.about["label"])
+        measured_rates = _read_measured_rates(places.recordings_dir() / run.about["label"])
         totals = run.counts.sum()
-        simulated = _PER_INSTRUCTIONS * totals / totals["sim.instructions"]
+        simulated_rates = _PER_INSTRUCTIONS * totals / totals["sim.instructions"]
         for quantity in _QUANTITIES:
-            if not {*quantity.added, *quantity.subtracted} <= set(counted_rates):
+            if not {*quantity.added, *quantity.subtracted} <= set(measured_rates):
                 continue
-            rate = sum(counted_rates[event] for event in quantity.added)
-            rate -= sum(counted_rates[event] for event in quantity.subtracted)
-            modeled = sum(simulated[f"sim.{event}"] for event in quantity.simulated)
+            measured = sum(measured_rates[event] for event in quantity.added)
+            measured -= sum(measured_rates[event] for event in quantity.subtracted)
+            simulated = sum(simulated_rates[f"sim.{event}"] for event in quantity.simulated)
             rows.append(
                 {
                     "program": run.about["label"],
                     "quantity": quantity.name,
                     "simulated as": "exact" if quantity.exact else "modeled",
-                    "counted": rate,
-                    "simulated": modeled,
-                    "ratio": modeled / rate if rate else np.nan,
+                    "counted": measured,
+                    "simulated": simulated,
+                    "ratio": simulated / measured if measured else np.nan,
                 }
             )
     columns = ["program", "quantity", "simulated as", "counted", "simulated", "ratio"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _counted_rates(folder):
-    """Compute events per 1,000 instructions, a mean over the recorded runs that counted the event: dict by event."""
+def _read_measured_rates(folder):
+    """Return the mean count of each event per 1,000 instructions, over all runs in a folder."""
     wanted_events = {event for quantity in _QUANTITIES for event in (*quantity.added, *quantity.subtracted)}
     metas = {}
-    for run, meta in readable_runs(folder).items():
+    for run_name, meta in readable_runs(folder).items():
         events = {event for group in meta["groups"] for event in group}
         if events & wanted_events and "instructions" in meta["pinned"]:
-            metas[folder / f"{run}.json"] = meta
-    rates = {}
+            metas[folder / f"{run_name}.json"] = meta
+    rates_by_event = {}
     counts_by_file = readable(lambda file: read_run(file, metas[file]).counts, metas)
     for file, counts in counts_by_file.items():
         note_read(provenance_of_run(metas[file]))
         for event in wanted_events & set(counts):
             possible = counts[counts[event] <= _MOST_PER_INSTRUCTION * counts["instructions"]]
             rate = possible[event].sum() / possible["instructions"].sum()
-            rates.setdefault(event, []).append(rate)
-    return {event: _PER_INSTRUCTIONS * float(np.mean(values)) for event, values in rates.items()}
+            rates_by_event.setdefault(event, []).append(rate)
+    return {event: _PER_INSTRUCTIONS * float(np.mean(rates)) for event, rates in rates_by_event.items()}

@@ -1,6 +1,7 @@
-"""List the micro-benchmarks of hardware bottlenecks, each with a healthy form (Yoo et al. 2012, Table 1).
+"""List the micro-benchmarks: small programs with one known bottleneck.
 
-:func:`micro_benchmarks` lists all as :class:`MicroBenchmark`; :func:`table_1` makes a table of those recorded.
+:func:`micro_benchmarks` lists all of them (Yoo et al. 2012, Table 1, and some more). :func:`table_1` makes a table
+of the recorded ones.
 """
 
 from __future__ import annotations
@@ -16,27 +17,28 @@ __all__ = ["micro_benchmarks", "table_1"]
 
 @dataclass(frozen=True)
 class MicroBenchmark:
-    """A C program with a pathological and a healthy form (Yoo et al. 2012, Table 1): a row of micro_benchmarks.csv.
+    """A C program in two forms: with a bottleneck (P) and without it (N).
 
     Attributes
     ----------
     name : str
+        Name of the program.
     pathology : str
-        Fault of the pathological form.
+        Bottleneck of the form P.
     bound : {"Mem", "CPU"}
-        Its limit: memory or processor.
+        Part of the machine that limits the form P: memory or processor.
     levels : tuple of str
-        Levels in which its data are placed, of L2, L3 and M (memory); empty if the level does not matter.
+        Cache levels that are filled with data: L2, L3 or M (main memory). Empty if the size does not matter.
     trained : bool
-        True if trees are trained on it.
+        True if decision trees are trained on it.
     table_1 : str
-        Its name in the paper's Table 1; empty if it is not in that table.
+        Name in Table 1 of the paper. Empty for other programs.
     source : str
-        Stem of its source file; empty if that is its name.
+        Name of the source file without suffix. Empty if it equals `name`.
     flags : tuple of str
-        Options for the compiler.
+        Options of the compiler.
     blocks : (str, str)
-        Basic blocks per operation in the pathological and the healthy form; empty if they depend on the size.
+        Number of basic blocks per operation, in the forms P and N. Empty if it depends on the size.
     """
 
     name: str
@@ -51,12 +53,13 @@ class MicroBenchmark:
 
 
 def micro_benchmarks() -> list[MicroBenchmark]:
-    """List the micro-benchmarks (Yoo et al. 2012, Table 1).
+    """List the micro-benchmarks.
 
     Returns
     -------
     list of MicroBenchmark
-        Those of Table 1 first, then those that no tree is trained on.
+        First the programs of Table 1 in the paper (Yoo et al. 2012), then the programs that are used for tests
+        only.
     """
     rows = pd.read_csv(
         places.shipped("programs") / "micro_benchmarks.csv", dtype={"trained": bool}, keep_default_na=False
@@ -67,18 +70,24 @@ def micro_benchmarks() -> list[MicroBenchmark]:
 
 
 def table_1(about: pd.DataFrame) -> pd.DataFrame:
-    """Make a table of the recorded micro-benchmarks of the paper's Table 1.
+    """Make a table of the recorded micro-benchmarks.
+
+    Only programs on which decision trees are trained are listed.
 
     Parameters
     ----------
     about : DataFrame
-        One row per slice, indexed by program, pass and slice, with the column size [bytes].
+        One row per time slice, from :func:`cmlib.experiments.micro.recordings.cut`.
 
     Returns
     -------
     DataFrame
-        One row per program. Columns: ``in the paper``, ``program``, ``pathology``, ``working sets [KiB]`` (text), and
-        ``P`` and ``N`` (numbers of slices in the pathological and in the healthy form).
+        One row per program, with these columns:
+
+        - ``in the paper``: name in Table 1 of the paper.
+        - ``program``, ``pathology``: name, and bottleneck.
+        - ``working sets [KiB]``: sizes of the data (str).
+        - ``P``, ``N``: number of slices of the form with and of the form without the bottleneck.
     """
     names = about.index.get_level_values("program").str.split("-")
     frame = about.assign(program=names.str[1], form=names.str[2])

@@ -1,10 +1,12 @@
-"""Read recordings of the micro-benchmarks, measured or simulated, and cut them into time slices.
+"""Read the recordings of micro-benchmarks, and cut them into time slices.
 
-There is one folder per program, such as "micro-array-N-L2-1": kind of program, name, form (P with a bottleneck, or N
-without) and case. It has two sets of runs: "key" counted the key events (the few that classify best), and "all"
-counted all events. A pass may have several runs (parts), because not all events fit into one. :func:`read_series` reads
-the runs into a list of :class:`Series`; :func:`cut` turns them into X (rates, one row per slice) and its labels. Runs
-that can't be read are left out with a warning; ValueError if a run has no slice.
+:func:`read_series` reads measured runs and :func:`read_simulated_series` reads simulated runs. Each run is a
+:class:`Series`. :func:`cut` computes the event rates of each slice, which are the samples for decision trees.
+
+The runs of a program are in one folder. Its name contains the kind of program, the name, the form and the case. For
+example, "micro-array-N-L2-1". The form is P (with a bottleneck) or N (without it). There are two sets of runs:
+"key" counts the key events (the few that classify best), and "all" counts all events. Several runs, called parts,
+count all events together. Parts with the same number form a pass.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,14 +42,14 @@ __all__ = ["cut"]
 ALL, KEY = "all", "key"
 FOLDER = "fingerprint"  # in the folder of recordings: hundreds of runs that no other notebook reads
 COMMAND = "cmlib record-micro"
-SWEEP = "micro-sweep.csv"
-_MOST_COLUMNS = 100
+SWEEP = "micro-sweep.csv"  # measured load latencies
+_MOST_COLUMNS = 100  # of this file
 SIMULATED_FOLDER = "fingerprint-simulated"
 SIMULATE_COMMAND = "cmlib record-micro --simulate"
 
 
-def stored_sweep(folder):
-    """Read the latencies by size of the working set that are stored with the recordings.
+def stored_sweep(folder: str | Path) -> pd.DataFrame:
+    """Read the load latencies that are stored with the recordings.
 
     Parameters
     ----------
@@ -56,14 +59,14 @@ def stored_sweep(folder):
     Returns
     -------
     DataFrame
-        One row per size, with the columns size [bytes] and ns (latency of a load).
+        One row per working set. Columns: ``size`` [bytes] and ``ns``, the latency of a load [ns].
 
     Raises
     ------
     NothingRecordedError
-        If there are no latencies.
+        If the file does not exist.
     CmlibError
-        If their file can't be read.
+        If the file is damaged.
     """
     file = Path(folder) / SWEEP
     if not file.is_file():
@@ -74,8 +77,8 @@ def stored_sweep(folder):
         raise CmlibError(f"{file} can't be read: {str(error)[:200]}. Run `{COMMAND}` again.") from error
 
 
-def key_metadata(folder):
-    """Read the metadata of the first readable run of the key events.
+def key_metadata(folder: str | Path) -> dict[str, Any] | None:
+    """Return the metadata of the first run that counted the key events.
 
     Parameters
     ----------
@@ -85,7 +88,7 @@ def key_metadata(folder):
     Returns
     -------
     dict or None
-        None if there is no such run.
+        None if no readable run was found.
     """
     runs_by_program = map(readable_runs, sorted(Path(folder).glob("micro-*/")))
     metas = chain.from_iterable(runs.values() for runs in runs_by_program)
@@ -94,23 +97,22 @@ def key_metadata(folder):
 
 @dataclass(frozen=True)
 class Series:
-    """One recorded run of a program: its counts by interval, and its label.
+    """Counts and label of one run. This is not a pandas Series.
 
     Attributes
     ----------
     program : str
-        Name of its folder.
+        Name of the folder. For example, "micro-array-N-L2-1".
     number : int
-        Number of its pass.
+        Number of the pass: how often the run was repeated before.
     about : dict
-        ``label`` (its class), ``size`` (of the working set [bytes], or None) and more.
-    counts : DataFrame
-        Counts [events per interval], one row per interval, one column per event. The index is the end of the interval
-        [s], or, of a simulated run, the number of the interval.
+        Contains ``label`` (the class of the run) and ``size`` (size of the data [bytes], or None).
+    counts : DataFrame, shape (n_intervals, n_events)
+        Counts. The index is the end of the interval [s], or the number of the interval of a simulated run.
     running : DataFrame or None
-        Shares of the interval in which an event was counted (0-1), in the shape of `counts`; None for a simulated run.
+        Fraction of each interval in which an event was counted (0-1). None for a simulated run.
     events : tuple of str
-        Columns that :meth:`rates` returns; all if it is empty.
+        Names of the rates that :meth:`rates` returns. If empty, all are returned.
     """
 
     program: str
@@ -118,89 +120,90 @@ class Series:
     about: dict
     counts: pd.DataFrame
     running: pd.DataFrame | None
-    events: tuple = ()  # of the slices, where not all
+    events: tuple = ()
 
-    def rates(self, slice_s):
-        """Compute the rates of events by slice.
+    def rates(self, slice_s: float) -> pd.DataFrame:
+        """Compute the event rates of each slice.
 
         Parameters
         ----------
         slice_s : float
-            Length of a slice [s], a multiple of the length of the intervals; for a simulated run, a number of
-            intervals.
+            Length of a slice [s]. For a simulated run, number of intervals. It must be a multiple of the interval
+            length.
 
         Returns
         -------
-        DataFrame
-            Events per cycle, or per 1,000 estimated cycles for a simulated run: one row per slice (index: its end [s]),
-            as :func:`cmlib.fingerprint.slices.slice_rates` returns it.
+        DataFrame, shape (n_slices, n_events)
+            Events per cycle, or per 1,000 estimated cycles of a simulated run. The index is the end of the slice.
 
         Raises
         ------
         ValueError
-            If no slice is left, or `slice_s` is not a multiple of the length of the intervals.
+            If the run is shorter than a slice.
+            If `slice_s` is not a multiple of the interval length.
         """
-        rates = self._slices(slice_s)
+        rates = self._compute_slices(slice_s)
         return rates[list(self.events)] if self.events else rates
 
-    def pace(self, slice_s):
-        """Compute the speed of the program by slice, for figures.
+    def pace(self, slice_s: float) -> pd.Series:
+        """Compute the speed of the program in each slice.
 
         Parameters
         ----------
         slice_s : float
-            Length of a slice, as for :meth:`rates`.
+            Length of a slice, as in :meth:`rates`.
 
         Returns
         -------
-        pandas.Series
-            IPC (instructions per cycle), or estimated cycles per instruction for a simulated run; indexed like
-            :meth:`rates`.
+        pandas.Series, shape (n_slices,)
+            Instructions per cycle. For a simulated run, estimated cycles per instruction.
         """
-        instructions = self._slices(slice_s)["instructions"]
+        instructions = self._compute_slices(slice_s)["instructions"]
         if self.running is not None:
             return instructions.rename("IPC")
         return (ESTIMATED_CYCLES / instructions).rename("estimated cycles\nper instruction")
 
-    def _slices(self, slice_s):
-        """Compute the rates of all events by slice; those of a simulated run with estimated cycles."""
+    def _compute_slices(self, slice_s):
+        """Compute the rates of all events in each slice."""
         counts = self.counts
         if self.running is None:
+            # Adds the estimated cycles, by which simulated counts are divided.
             counts = simulated_counts(counts, simulated_events()["weight"])
         return slice_rates(counts, self.running, slice_s=slice_s)
 
 
-def read_series(folder, set_name, kind="micro", *, only="*"):
-    """Read the recorded runs of a kind of programs.
+def read_series(folder: str | Path, set_name: str, kind: str = "micro", *, only: str = "*") -> list[Series]:
+    """Read the measured runs of some programs.
 
-    A pass with a part that can't be read is left out with a warning.
+    All runs of a pass are skipped with a warning if one of them is unreadable.
 
     Parameters
     ----------
     folder : path
-        Contains the programs' folders.
+        Folder of the recordings.
     set_name : {"key", "all"}
-        Runs of the key events, or of all events.
+        Set of runs: with the key events, or with all events.
     kind : {"micro", "unseen", "CPU", "parallel", "own"}, default "micro"
         Kind of programs.
     only : str, default "*"
-        Name of one program's folder; "*" for all programs.
+        Name of one program's folder. Default: all programs.
 
     Returns
     -------
     list of Series
-        Sorted by program, pass and part.
+        Runs sorted by program, pass and part.
     """
-    passes = {}
+    files_by_pass = {}
     for file in sorted(Path(folder).glob(f"{kind.lower()}-*/{set_name}-p*.json")):
         if only in ("*", file.parent.name):
-            passes.setdefault(file.with_name(file.stem.rpartition("-")[0]), []).append(file)
-    series_by_pass = readable(lambda name: list(map(_read_run, passes[name])), passes)
-    return list(chain.from_iterable(series_by_pass.values()))
+            pass_name = file.with_name(file.stem.rpartition("-")[0])
+            files_by_pass.setdefault(pass_name, []).append(file)
+    runs_by_pass = readable(lambda name: list(map(_read_run, files_by_pass[name])), files_by_pass)
+    return list(chain.from_iterable(runs_by_pass.values()))
 
 
 def _read_run(file):
-    """Read the Series of a run; `file` has its metadata."""
+    """Read the run with the metadata in `file`."""
     meta = read_run_metadata(file)
     folder = file.parent
     counts, running = perf.series(perf.parse_stat(read_raw(folder, file.stem).decode()))
@@ -208,7 +211,7 @@ def _read_run(file):
 
 
 def _read_label(meta, file):
-    """Read label and size (dict) from the note in a run's metadata; CmlibError if it has none."""
+    """Read the label and the size in the metadata of a run."""
     try:
         about = json.loads(meta["note"])
         has_size = about["size"] is None or math.isfinite(about["size"])
@@ -220,92 +223,97 @@ def _read_label(meta, file):
 
 
 def cut(series: Iterable[Series], *, slice_s: float = 0.4) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Cut recorded runs into slices; runs that are parts of one pass are joined.
+    """Cut runs into slices and compute their event rates.
+
+    Runs of the same program and pass counted different events. Their slices are joined.
 
     Parameters
     ----------
     series : iterable of Series
-        Recorded runs.
+        Runs.
     slice_s : float, default 0.4
         Length of a slice [s].
 
     Returns
     -------
     X : DataFrame, shape (n_slices, n_events)
-        Events per cycle, one column for each event that all runs counted; indexed by program, pass and slice.
+        Events per cycle, for the events that all programs counted. The index is program, pass and slice.
     about : DataFrame, shape (n_slices, 3)
-        ``label`` (class), ``size`` [bytes] and ``time_s`` (end of the slice), with the same index.
+        Columns: ``label`` (class), ``size`` [bytes] and ``time_s`` (end of the slice). The index is that of X.
 
     Raises
     ------
     ValueError
-        If a run has no slice.
+        If a run is shorter than a slice.
     """
-    parts, notes = {}, {}
+    rates_by_pass = {}
+    about_by_program = {}
     for run in series:
         try:
             rates = run.rates(slice_s)
         except ValueError as error:
             raise InputError(f"{run.program}, pass {run.number}: {error}") from error
-        parts.setdefault((run.program, run.number), []).append(rates)
-        notes[run.program] = run.about
-    names = ["program", "pass", "slice"]
-    joined = {key: _join_parts(frames) for key, frames in parts.items()}
-    X = pd.concat(joined, join="inner", names=names)
-    ends = [frames[0].index[: min(map(len, frames))] for frames in parts.values()]
-    about = pd.DataFrame.from_dict(notes, orient="index")[["label", "size"]].astype({"size": float})
+        rates_by_pass.setdefault((run.program, run.number), []).append(rates)
+        about_by_program[run.program] = run.about
+    joined = {program_and_pass: _join_parts(parts) for program_and_pass, parts in rates_by_pass.items()}
+    X = pd.concat(joined, join="inner", names=["program", "pass", "slice"])
+    ends = [parts[0].index[: min(map(len, parts))] for parts in rates_by_pass.values()]
+    about = pd.DataFrame.from_dict(about_by_program, orient="index")[["label", "size"]]
+    about = about.astype({"size": float})
     about = about.loc[X.index.get_level_values("program")].set_axis(X.index)
     return X, about.assign(time_s=np.concatenate(ends))
 
 
 def _join_parts(parts):
-    """Join the rates of runs that counted different events of one steady program, slice by slice: one DataFrame.
+    """Join the rates of runs that counted different events.
 
-    `parts` is a list of results of :func:`cmlib.fingerprint.slices.slice_rates`. The result has as many slices as the
-    shortest run, numbered from 0 (index: slice). If several runs counted an event, it is taken from the first.
+    The result has as many slices as the shortest run. If several runs counted an event, the first is used.
     """
-    n = min(map(len, parts))
-    number = pd.RangeIndex(n, name="slice")
-    joined = pd.concat([part.iloc[:n].set_axis(number) for part in parts], axis=1)
+    n_slices = min(map(len, parts))
+    number = pd.RangeIndex(n_slices, name="slice")
+    joined = pd.concat([part.iloc[:n_slices].set_axis(number) for part in parts], axis=1)
     return joined.loc[:, ~joined.columns.duplicated()]
 
 
-def read_simulated_series(folder, kind="micro"):
-    """Read the first simulated run of each program of a kind.
+def read_simulated_series(folder: str | Path, kind: str = "micro") -> list[Series]:
+    """Read the first simulated run of each program.
 
-    A run is left out with a warning if it can't be read, or was simulated without the second of three cache levels.
+    Unreadable runs are skipped with a warning. A run must have been simulated with three cache levels.
 
     Parameters
     ----------
     folder : path
-        Contains the programs' folders.
+        Folder of the recordings.
     kind : {"micro", "unseen", "own"}, default "micro"
         Kind of programs.
 
     Returns
     -------
     list of Series
+        Runs sorted by program.
     """
     meta_by_file = {}
     for program_folder in sorted(Path(folder).glob(f"{kind}-*/")):
         runs = readable_runs(program_folder)
         if runs:
-            run, meta = next(iter(runs.items()))
-            meta_by_file[program_folder / f"{run}.json"] = meta
-    return list(readable(lambda file: _read_simulated(file, meta_by_file[file]), meta_by_file).values())
+            run_name, meta = next(iter(runs.items()))
+            meta_by_file[program_folder / f"{run_name}.json"] = meta
+    runs_by_file = readable(lambda file: _read_simulated(file, meta_by_file[file]), meta_by_file)
+    return list(runs_by_file.values())
 
 
 def _read_simulated(file, meta):
-    """Read the Series of a simulated run without its first interval; `meta` are the metadata in `file`."""
-    folder, run = file.parent, file.stem
-    counts, _ = read_simulation(read_raw(folder, run).decode(errors="replace"))
+    """Read a simulated run without its first interval."""
+    folder = file.parent
+    run_name = file.stem
+    counts, _ = read_simulation(read_raw(folder, run_name).decode(errors="replace"))
     missing = second_level_events().index.difference(counts.columns)
     if len(missing):
         raise CmlibError(
-            f"{folder.name}/{run} lacks {', '.join(missing)}: its simulations did not execute the same. Move it away "
-            f"and run `{SIMULATE_COMMAND}`."
+            f"{folder.name}/{run_name} lacks {', '.join(missing)}: its simulations did not execute the same. Move it "
+            f"away and run `{SIMULATE_COMMAND}`."
         )
     counts.index = pd.Index(np.arange(1.0, len(counts) + 1), name="interval")
-    inner = counts.iloc[1:]  # the last slice is left out when the run is cut
+    after_start = counts.iloc[1:]
     rates = (*MODELLED_RATES, *EXACT_RATES)
-    return Series(folder.name, 0, _read_label(meta, file), inner, None, rates)
+    return Series(folder.name, 0, _read_label(meta, file), after_start, None, rates)

@@ -1,19 +1,20 @@
-"""Get one run of a program with a tree's key events: record it, or load a recorded run.
+"""Get one run of a program, so that a decision tree can diagnose it.
 
-The tree is a decision tree that distinguishes bottlenecks, trained on micro-benchmarks; key events are the few events
-that it uses. Both functions return a :class:`cmlib.experiments.micro.recordings.Series`: one recorded run, its counts
-and running shares by interval (not pandas' Series). CmlibError if this machine is not like that of the training,
-RecordError if the run fails, NothingRecordedError if there is no recorded run.
+:func:`record_once` records the run, and :func:`load_recorded` loads a stored one. Both count the key events: the
+few events that the tree uses. Trees are trained on micro-benchmarks.
 """
 
+from __future__ import annotations
+
 import json
+from typing import Any
 
 from cmlib import places
 from cmlib.collect import machine
 from cmlib.collect.record import RecordError, record
 from cmlib.collect.schedule import Plan
 from cmlib.errors import CmlibError, NothingRecordedError
-from cmlib.experiments.micro.recordings import FOLDER, KEY, read_series
+from cmlib.experiments.micro.recordings import FOLDER, KEY, Series, read_series
 from cmlib.io.archive import working_folder
 from cmlib.io.archive.programs import existing_runs
 from cmlib.shell import command_code
@@ -24,46 +25,50 @@ _WITHOUT_COUNTERS = (
 )
 
 
-def record_once(command, trained, counters, *, keep=None):
-    """Run a command once under perf and count a tree's key events, in the same groups as in the training runs.
+def record_once(
+    command: list[str], trained: dict[str, Any], counters: dict[str, int], *, keep: str | None = None
+) -> Series:
+    """Run a command and count the key events.
+
+    The events share the counters in the same way as in the training runs.
 
     Parameters
     ----------
     command : list of str
+        Program and arguments.
     trained : dict
-        Metadata of a training run, with the events, their groups and encodings.
-    counters : dict
-        This machine's numbers of counters, offered and good, from :func:`check_counters`.
+        Metadata of a training run.
+    counters : dict of str to int
+        Number of counters of this machine, from :func:`check_counters`.
     keep : str, optional
-        Store the run among the recordings as "own-KEEP". Default: it is deleted.
+        Store the run under the name "own-KEEP". Default: the run is deleted.
 
     Returns
     -------
     cmlib.experiments.micro.recordings.Series
-        Its `number` is 0, and its `about` has label, size and kind. A count is NaN where nothing was counted.
+        Counts of the run.
 
     Raises
     ------
     CmlibError
-        If the processor is another than in training, or has fewer good counters.
+        If the machine has another processor or fewer counters than in training.
     RecordError
-        If the name is taken, the program or perf fails, or the run can't be read.
+        If the name exists, the command fails, or perf fails.
     """
     _check_machine(trained, counters)
     places.results_dir().mkdir(parents=True, exist_ok=True)
     with working_folder(places.results_dir() / "diagnose") as scratch:
         folder = places.recordings_dir() / FOLDER if keep is not None else scratch / "recordings"
         folder.mkdir(parents=True, exist_ok=True)
-        about = {"label": keep, "size": None, "kind": "own"}
         name = f"own-{keep}"
         if existing_runs(folder / name):
             raise RecordError(
                 f"{name!r} has been recorded: show it again with "
                 f"{command_code('cmlib', 'diagnose', '--recorded', keep)}, or keep the new run under another name."
             )
-        groups, pinned = tuple(map(tuple, trained["groups"])), tuple(trained["pinned"])
+        groups = tuple(map(tuple, trained["groups"]))
         settings = {key: trained[key] for key in ("set", "mode", "interval_ms", "modifier")}
-        plan = Plan(part=0, pinned=pinned, groups=groups, **settings)
+        plan = Plan(part=0, pinned=tuple(trained["pinned"]), groups=groups, **settings)
         record(
             name,
             command,
@@ -71,16 +76,16 @@ def record_once(command, trained, counters, *, keep=None):
             encodings=trained["encodings"],
             counters=counters,
             folder=folder,
-            note=json.dumps(about),
+            note=json.dumps({"label": keep, "size": None, "kind": "own"}),
         )
-        series = read_series(folder, trained["set"], "own", only=name)
-        if not series:
+        recorded = read_series(folder, trained["set"], "own", only=name)
+        if not recorded:
             raise RecordError(f"{name!r} was recorded, and can't be read.")
-        return series[0]
+        return recorded[0]
 
 
 def _check_machine(trained, counters):
-    """Raise CmlibError unless this machine has the processor and the counters of the training (metadata, dict)."""
+    """Raise an error if the machine differs from the training machine."""
     microarchitecture = machine.describe()["microarchitecture"]
     trained_on = trained["machine"]["microarchitecture"]
     if microarchitecture != trained_on:
@@ -95,31 +100,32 @@ def _check_machine(trained, counters):
         )
 
 
-def load_recorded(name):
-    """Load the first recorded run of a program with the key events.
+def load_recorded(name: str) -> Series:
+    """Load the first stored run of a program with the key events.
 
     Parameters
     ----------
     name : str
-        Name of the program in the recordings ("own-gcc"), or its part after the first hyphen ("gcc").
+        Name of the recording, with or without its kind. For example, ``"own-gcc"`` or ``"gcc"``.
 
     Returns
     -------
     cmlib.experiments.micro.recordings.Series
+        Counts of the run.
 
     Raises
     ------
     NothingRecordedError
-        If there is no such run; the message contains the command that records it.
+        If no run was found. The message contains the command that records the program.
     """
     folder = places.recordings_dir() / FOLDER
     recorded_names = sorted(path.name for path in folder.glob("*/"))
-    for recorded in recorded_names:
-        kind, _, short_name = recorded.partition("-")
-        if name in (recorded, short_name):
-            series = read_series(folder, KEY, kind, only=recorded)
-            if series:
-                return series[0]
+    for recorded_name in recorded_names:
+        kind, _, short_name = recorded_name.partition("-")
+        if name in (recorded_name, short_name):
+            runs = read_series(folder, KEY, kind, only=recorded_name)
+            if runs:
+                return runs[0]
     raise NothingRecordedError(
         f"nothing recorded yet of the key events of {name!r}: run "
         f"{command_code('cmlib', 'diagnose', '--keep', name, '--', 'COMMAND')}. Recorded: "
@@ -127,13 +133,13 @@ def load_recorded(name):
     )
 
 
-def check_counters():
-    """Count this machine's hardware counters.
+def check_counters() -> dict[str, int]:
+    """Count the hardware counters of this machine.
 
     Returns
     -------
     dict of str to int
-        ``offered``, and ``good``: the number of these that count correctly.
+        ``offered``: number of counters. ``good``: number of counters that count correctly.
 
     Raises
     ------

@@ -1,13 +1,15 @@
-"""Cross-validate classifiers of slices, with folds of slices or of runs, and with fewer and fewer key events.
+"""Cross-validate classifiers of time slices.
 
-Slices are rows of X (DataFrame of events per cycle), and y are their classes. Each function takes an unfitted
-classifier and returns a DataFrame. :func:`validate` returns one row per kind of folds (accuracy [%], correct,
-incorrect), :func:`accuracy_curve` and :func:`nested_accuracy_curve` one row per number of events (accuracy [%], numbers
-of wrong and of all slices). ValueError if a class has a single slice, or there is a single run.
+:func:`validate` measures the accuracy of a classifier with random folds and with folds of complete runs.
+:func:`accuracy_curve` and :func:`nested_accuracy_curve` measure it for several numbers of key events (the events
+that classify best).
+
+A slice is a row of X, which contains its event rates. Its class is in y.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,32 +32,39 @@ _N_FOLDS = 10
 def validate(
     estimator: ClassifierMixin, X: pd.DataFrame, y: ArrayLike, *, runs: ArrayLike | None = None, seed: int = 0
 ) -> pd.DataFrame:
-    """Cross-validate a classifier of slices, as Table 2 does (Yoo et al. 2012) and with folds by run.
+    """Cross-validate a classifier of slices.
+
+    Random folds repeat Table 2 of Yoo et al. (2012). Folds of complete runs are stricter, because slices of the
+    same run are similar.
 
     Parameters
     ----------
     estimator : classifier
-        Cloned for each fold.
+        It is cloned for each fold.
     X : DataFrame of float, shape (n_slices, n_events)
-        Events per cycle of each time slice.
+        Events per cycle of each slice.
     y : array-like, shape (n_slices,)
-        Classes.
+        Class of each slice.
     runs : array-like, shape (n_slices,), optional
-        Run of each slice, for folds that leave out whole runs.
+        Run of each slice. Default: no folds of complete runs.
     seed : int, default 0
         Seed of the folds.
 
     Returns
     -------
     DataFrame
-        Rows ``10-fold`` and ``by run``: accuracy [%], correct and incorrect [slices].
+        Rows: ``10-fold`` (random folds) and ``by run``. Columns: accuracy [%], and the numbers of correct and
+        incorrect slices.
 
     Raises
     ------
     ValueError
-        If a class has a single slice, or there is a single run.
+        If a class has only one slice.
+        If all slices are from one run.
     """
-    X, y = X if hasattr(X, "iloc") else pd.DataFrame(X), np.asarray(y)
+    if not hasattr(X, "iloc"):
+        X = pd.DataFrame(X)
+    y = np.asarray(y)
     n_folds = min(_N_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
     if n_folds < 2:
         raise InputError(
@@ -76,94 +85,118 @@ def validate(
     return table.rename_axis("folds")
 
 
-def accuracy_curve(X, y, elimination, sizes, estimator):
-    """Cross-validate a classifier with several numbers of key events, chosen once from all slices.
+def accuracy_curve(
+    X: pd.DataFrame,
+    y: ArrayLike,
+    elimination: pd.DataFrame,
+    sizes: Iterable[int],
+    estimator: ClassifierMixin,
+) -> pd.DataFrame:
+    """Measure the accuracy with several numbers of key events.
+
+    The key events are chosen once from all slices. The accuracy is therefore too high.
 
     Parameters
     ----------
     X : DataFrame, shape (n_slices, n_events)
-        Events per cycle.
+        Events per cycle of each slice.
     y : array-like, shape (n_slices,)
-        Classes.
+        Class of each slice.
     elimination : DataFrame
-        Result of :func:`cmlib.fingerprint.key_events.eliminate`.
+        Order of the events, from :func:`cmlib.fingerprint.key_events.eliminate`.
     sizes : iterable of int
         Numbers of key events.
     estimator : classifier
-        Not fitted.
+        It is cloned for each fold.
 
     Returns
     -------
     DataFrame
-        One row per size: ``n_events``, ``accuracy`` [%] of ten folds, ``n_wrong`` and ``n_slices``.
+        One row per number of key events. Columns: ``n_events``, ``accuracy`` [%], ``n_wrong`` and ``n_slices``.
 
     Raises
     ------
     ValueError
-        If no class has ten slices.
+        If every class has fewer than ten slices.
     """
-    X, y = pd.DataFrame(X), np.asarray(y)
+    X = pd.DataFrame(X)
+    y = np.asarray(y)
     folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
-    wrong = {}
+    wrong_by_size = {}
     for size in sizes:
         predicted = cross_val_predict(clone(estimator), X[elimination.index[-size:]], y, cv=folds)
-        wrong[size] = int((predicted != y).sum())
-    return _tabulate_accuracy(wrong, len(y))
+        wrong_by_size[size] = int((predicted != y).sum())
+    return _tabulate_accuracy(wrong_by_size, len(y))
 
 
-def nested_accuracy_curve(X, y, sizes, estimator, folds):
-    """Cross-validate a classifier with several numbers of key events, chosen in each fold from its training slices.
+def nested_accuracy_curve(
+    X: pd.DataFrame,
+    y: ArrayLike,
+    sizes: Iterable[int],
+    estimator: ClassifierMixin,
+    folds: Iterable[tuple[np.ndarray, np.ndarray]],
+) -> pd.DataFrame:
+    """Measure the accuracy with key events chosen separately for each fold.
 
     Parameters
     ----------
     X : DataFrame, shape (n_slices, n_events)
-        Events per cycle.
+        Events per cycle of each slice.
     y : array-like, shape (n_slices,)
-        Classes.
+        Class of each slice.
     sizes : iterable of int
         Numbers of key events.
     estimator : classifier
-        Not fitted.
-    folds : iterable of (array, array)
-        Numbers of the rows for training and for the test.
+        It is cloned for each fold.
+    folds : iterable of (ndarray of int, ndarray of int)
+        Row numbers of the training slices and of the test slices.
 
     Returns
     -------
     DataFrame
-        One row per size: ``n_events``, ``accuracy`` [%], ``n_wrong`` and ``n_slices``.
+        One row per number of key events. Columns: ``n_events``, ``accuracy`` [%], ``n_wrong`` and ``n_slices``.
     """
-    X, y = pd.DataFrame(X), np.asarray(y)
-    wrong = dict.fromkeys(sizes, 0)
+    X = pd.DataFrame(X)
+    y = np.asarray(y)
+    wrong_by_size = dict.fromkeys(sizes, 0)
     n_slices = 0
     for train, test in folds:
         elimination = eliminate(X.iloc[train], y[train])
         n_slices += len(test)
-        for size in wrong:
+        for size in wrong_by_size:
             chosen = X[elimination.index[-size:]]
             fitted = clone(estimator).fit(chosen.iloc[train], y[train])
-            wrong[size] += int((fitted.predict(chosen.iloc[test]) != y[test]).sum())
-    return _tabulate_accuracy(wrong, n_slices)
+            predicted = fitted.predict(chosen.iloc[test])
+            wrong_by_size[size] += int((predicted != y[test]).sum())
+    return _tabulate_accuracy(wrong_by_size, n_slices)
 
 
-def _tabulate_accuracy(wrong, n_slices):
-    """Return the table of :func:`accuracy_curve`; `wrong` is a dict from size to the number of wrong slices."""
-    curve = pd.DataFrame({"n_events": list(wrong), "n_wrong": list(wrong.values()), "n_slices": n_slices})
+def _tabulate_accuracy(wrong_by_size, n_slices):
+    """Return the table of an accuracy curve.
+
+    `wrong_by_size` contains the number of wrong slices for each number of key events.
+    """
+    curve = pd.DataFrame(
+        {"n_events": list(wrong_by_size), "n_wrong": list(wrong_by_size.values()), "n_slices": n_slices}
+    )
     curve.insert(1, "accuracy", 100 * (1 - curve["n_wrong"] / n_slices))
     return curve
 
 
-def leave_each_out(values):
-    """Make folds that leave out one value after the other, such as a working-set size.
+def leave_each_out(values: ArrayLike) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Make one fold for each distinct value.
+
+    The test rows of a fold have this value. For example, each fold tests one working-set size.
 
     Parameters
     ----------
     values : array-like, shape (n_rows,)
-        Rows with NaN are always in training.
+        Value of each row. Rows with NaN are never tested.
 
     Yields
     ------
     train, test : ndarray of int
-        Numbers of the rows without the value, and of the rows with it.
+        Row numbers.
     """
     values = pd.Series(np.asarray(values))
     for value in values.dropna().unique():
