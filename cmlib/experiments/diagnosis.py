@@ -1,19 +1,20 @@
-"""Diagnose a program's bottlenecks: in a measured run by classes of time slices, in a simulated run by phases.
+"""Find the bottlenecks of a program in one measured or simulated run.
 
-A decision tree that was trained on micro-benchmarks predicts the class of a slice: a kind of bottleneck (names that
-begin with P, such as P_CPU) or none (N). A phase is a stretch of the run with one class. :func:`profile` takes a fitted
-tree and a measured run, and returns a :class:`Profile`. :func:`simulated_profile` takes Callgrind's output, from
-:func:`simulate_once` or from a recording (:func:`simulated_text`), and returns a :class:`SimulatedProfile`. ValueError
-if a run lacks key events or slices; CallgrindError for text that is not Callgrind's output.
+:func:`profile` diagnoses a measured run. A decision tree predicts the class of each time slice: a bottleneck (for
+example ``P_CPU``), or ``N`` for none. :func:`simulated_profile` diagnoses the output of Callgrind, the Valgrind
+tool that simulates caches and branches. :func:`simulate_once` makes this output, and :func:`simulated_text` reads
+it from a recording.
+
+A phase is a series of neighboring slices or intervals with the same class.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -53,35 +54,36 @@ if TYPE_CHECKING:
 
 __all__ = ["explain", "profiles", "refuse_simulated_program"]
 
-_FUNCTIONS_NAMED, _LEAST_SHARE = 3, 0.05
-_LINE = re.compile(r"([1-9][0-9]{0,8}) B,[^,]*$")
-HEALTHY = "N"  # class of all healthy forms in simulations, where prefetching makes all cache levels alike
-_CACHED = "P_Mem_L2/L3"
-_EMULATED = "emulated floating point"  # label of phases that spend cycles in functions which emulate it
-_IN_ORDER = "data misses in order"  # label of first-level misses that a processor prefetches
-SLICE_S = 0.4  # length of a slice
-# Basic blocks in an interval of a simulation: some 3 million instructions, which take 0.05 s.
-EVERY_BLOCKS = 500_000
-# Advice for a class in simulated runs, where mispredictions are the only known limit of the core.
-_OF_CLASS = {"P_CPU": "mispredictions"}
+_MOST_FUNCTIONS = 3  # named in a phase
+_LEAST_SHARE = 0.05  # of the cycles, of a named function
+# Line length in Callgrind's description of a cache. For example, "32768 B, 64 B, 8-way associative".
+_LINE_LENGTH = re.compile(r"([1-9][0-9]{0,8}) B,[^,]*$")
+HEALTHY = "N"  # class without a bottleneck
+_CACHE_MISSES = "P_Mem_L2/L3"  # class with data in the second or third cache level
+_EMULATED = "emulated floating point"  # label of phases with slow software arithmetic
+_IN_ORDER = "data misses in order"  # label of phases whose cache misses a processor would prefetch
+SLICE_S = 0.4  # length of a slice [s]
+EVERY_BLOCKS = 500_000  # basic blocks in a simulated interval, about 3 million instructions
+# A simulation knows only one reason for the class P_CPU, so that the advice on this reason is shown.
+_ADVICE_NAME = {"P_CPU": "mispredictions"}
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Classes of a measured run's slices.
+    """Bottlenecks of a measured run.
 
     Attributes
     ----------
     labelled : DataFrame
-        One row per slice (index: its end [s]); columns label (its class) and rule (the branch of the tree that
-        predicted it).
+        One row per slice (index: its end [s]). Columns: ``label`` (class) and ``rule`` (conditions of the tree that
+        led to the class).
     pace : Series
-        IPC of the slices.
+        Instructions per cycle of each slice.
     phases : DataFrame
-        One row for each stretch of neighboring slices with the same label and rule: start_s, end_s, n_slices, label,
-        rule.
+        One row per phase: neighboring slices with the same label and rule. Columns: start_s, end_s, n_slices, label
+        and rule.
     shares : Series
-        Share of the slices [%] by label, largest first.
+        Share of the slices of each class [%], the largest first.
     """
 
     labelled: pd.DataFrame
@@ -92,22 +94,28 @@ class Profile:
 
 @dataclass(frozen=True)
 class SimulatedProfile:
-    """Phases of a simulated run.
+    """Bottlenecks of a simulated run.
 
     Attributes
     ----------
     counts : DataFrame
-        Counts of Callgrind's events, one row per interval (index: its end [10⁹ instructions]).
+        Counts of Callgrind's events. One row per interval (index: its end [10⁹ instructions]).
     phases : DataFrame
-        One row per phase: start and end [10⁹ instructions], first and last (numbers of intervals), estimate (cycles per
-        instruction), share (of the estimated cycles, 0-1), label (the largest cause of its cycles), class (by the tree;
-        "" if unknown), main (function with most cycles) and functions (text of the three largest).
+        One row per phase, with these columns:
+
+        - ``start``, ``end``: range of the phase [10⁹ instructions].
+        - ``first``, ``last``: numbers of its intervals.
+        - ``estimate``: estimated cycles per instruction.
+        - ``share``: share of the estimated cycles (0-1).
+        - ``label``: largest cause of the cycles.
+        - ``class``: class that the decision tree predicts, or "" if it is unknown.
+        - ``main``: function with the most cycles.
+        - ``functions``: the three functions with the most cycles (str).
     kinds : DataFrame
-        One row for all phases with the same class, label and main function: these, and start, end, n_phases, share
-        and functions, largest share first.
+        Phases with the same class, label and main function, joined to one row. The largest share comes first.
     classes : DataFrame
-        One row for all phases with the same class, or label if there is no class (column name); the other columns as
-        in `kinds`.
+        Phases with the same class, joined to one row. The column ``name`` is the class, or the label of phases
+        without a class.
     about : str
         Sentences on the simulation.
     """
@@ -119,13 +127,13 @@ class SimulatedProfile:
     about: str
 
 
-def profile(model, series, *, slice_s=SLICE_S):
-    """Classify the slices of one measured run with a fitted classifier, and join them to phases.
+def profile(model: ClassifierMixin, series: Series, *, slice_s: float = SLICE_S) -> Profile:
+    """Classify the time slices of a measured run.
 
     Parameters
     ----------
     model : classifier
-        Fitted C45Classifier of :mod:`cmlib.fingerprint`, or an UnknownRejector around it.
+        Fitted decision tree of :mod:`cmlib.fingerprint`.
     series : cmlib.experiments.micro.recordings.Series
         The run.
     slice_s : float, default 0.4
@@ -134,11 +142,12 @@ def profile(model, series, *, slice_s=SLICE_S):
     Returns
     -------
     Profile
+        Class of each slice, and phases.
 
     Raises
     ------
     ValueError
-        If the run has no slice, or did not count the model's key events.
+        If the run is shorter than a slice, or did not count all events of the tree.
     """
     rates = series.rates(slice_s)
     missing = [event for event in model.feature_names_in_ if event not in rates]
@@ -155,29 +164,31 @@ def profile(model, series, *, slice_s=SLICE_S):
 def profiles(
     model: ClassifierMixin, series: Sequence[Series], *, slice_s: float = SLICE_S
 ) -> dict[str, Profile]:
-    """Classify the slices of the first pass of each program with a fitted classifier.
+    """Classify the time slices of several programs.
+
+    If a program was run several times, the first run is used.
 
     Parameters
     ----------
     model : classifier
-        Fitted C45Classifier of :mod:`cmlib.fingerprint`, or an UnknownRejector around it.
+        Fitted decision tree of :mod:`cmlib.fingerprint`.
     series : sequence of cmlib.experiments.micro.recordings.Series
-        Recorded runs, in the order of their passes.
+        Runs, sorted by time.
     slice_s : float, default 0.4
         Length of a slice [s].
 
     Returns
     -------
     dict of str to Profile
-        By program, sorted by name.
+        Result for each program, sorted by name.
 
     Raises
     ------
     ValueError
-        If a run has no slice, or did not count the model's key events.
+        If a run is shorter than a slice, or did not count all events of the tree.
     """
-    first_passes = {run.program: run for run in reversed(series)}
-    return {name: profile(model, run, slice_s=slice_s) for name, run in sorted(first_passes.items())}
+    first_runs = {run.program: run for run in reversed(series)}
+    return {name: profile(model, run, slice_s=slice_s) for name, run in sorted(first_runs.items())}
 
 
 def explain(profile: Profile) -> pd.DataFrame:
@@ -186,35 +197,43 @@ def explain(profile: Profile) -> pd.DataFrame:
     Parameters
     ----------
     profile : Profile
-        Result of :func:`profiles` for a program.
+        Result of :func:`profile`.
 
     Returns
     -------
     DataFrame
-        The `phases` of the profile without the column n_slices, and with the columns meaning and remedy: texts on the
-        class of each phase.
+        One row per phase. Columns: start_s, end_s, label, rule, ``meaning`` (of the class) and ``remedy`` (what to
+        try).
     """
     explained = profile.phases.drop(columns="n_slices")
     advised = [advice(label) for label in explained["label"]]
     return explained.join(pd.DataFrame(advised, explained.index, columns=["meaning", "remedy"]))
 
 
-def answer_measured(name, profile, caveat=""):
-    """Collect the diagnosis of a measured run for terminal, pages and JSON.
+def answer_measured(name: str, profile: Profile, caveat: str = "") -> dict[str, Any]:
+    """Return the diagnosis of a measured run as a JSON-serializable dict.
 
     Parameters
     ----------
     name : str
         Name of the program.
     profile : Profile
+        Bottlenecks of the run.
     caveat : str, default ""
-        A sentence in Markdown.
+        Sentence on the source of the counts, in Markdown.
 
     Returns
     -------
     dict
-        ``schema``, ``name``, ``simulated`` (False), ``caveat``, ``slices`` (their number), ``classes`` (list of dicts
-        of name, percent, meaning, remedy, rules) and ``phases`` (list of dicts of start_s, end_s, label, rule).
+        Contains these keys:
+
+        - ``schema``: version of the format.
+        - ``name``: name of the program.
+        - ``simulated``: False.
+        - ``caveat``: the sentence without markup.
+        - ``slices``: number of slices.
+        - ``classes``: list of dicts with the keys name, percent, meaning, remedy and rules.
+        - ``phases``: list of dicts with the keys start_s, end_s, label and rule.
     """
     explained = explain(profile)
     classes = []
@@ -234,7 +253,7 @@ def answer_measured(name, profile, caveat=""):
 
 
 def refuse_simulated_program(program: str) -> None:
-    """Refuse a program with simulated runs, which notebook 00 shows.
+    """Raise an error if a program was simulated.
 
     Parameters
     ----------
@@ -244,14 +263,14 @@ def refuse_simulated_program(program: str) -> None:
     Raises
     ------
     UnfitRecordingError
-        If it has a simulated run.
+        If the program has a simulated run. The message refers to notebook 00.
     """
     if first_simulated(program):
         raise UnfitRecordingError(f"{program} is simulated: its phases are in notebook 00.")
 
 
-def first_simulated(name):
-    """Find the first simulated run of a program, in the order of the runs' names.
+def first_simulated(name: str) -> tuple[str, dict[str, Any]] | None:
+    """Find the first simulated run of a program.
 
     Parameters
     ----------
@@ -261,13 +280,13 @@ def first_simulated(name):
     Returns
     -------
     (str, dict) or None
-        Name of the run (such as ``ocoe-p0-00``) and its metadata; None if there is none.
+        Name of the run and its metadata. None if the program has no simulated run.
     """
     runs = readable_runs(places.recordings_dir() / name).items()
     return next(((run, meta) for run, meta in runs if source_of(meta) == VALGRIND), None)
 
 
-def simulated_text(name):
+def simulated_text(name: str) -> tuple[str, bool, int | None]:
     """Read Callgrind's output of the first simulated run of a program.
 
     Parameters
@@ -280,14 +299,14 @@ def simulated_text(name):
     text : str
         Callgrind's output.
     prefetched : bool
-        True if prefetching of streams was simulated.
+        True if the simulation prefetched data that are read in order.
     in_order : int or None
-        Number of cache lines that were read in order; None if it is not known.
+        Number of cache lines that were read in order. None if it is unknown.
 
     Raises
     ------
     NothingRecordedError
-        If there is no simulated run.
+        If the program has no simulated run.
     """
     first = first_simulated(name)
     if first is None:
@@ -300,65 +319,89 @@ def simulated_text(name):
     return text, PREFETCHING in meta["simulator"]["options"], meta["simulator"].get("in_order")
 
 
-def simulate_once(command, *, caches=None, every_blocks=EVERY_BLOCKS, progress=lambda done: None):
-    """Simulate one run of a command under Callgrind, with prefetching of streams of cache lines.
+def simulate_once(
+    command: list[str],
+    *,
+    caches: dict[str, str] | None = None,
+    every_blocks: int = EVERY_BLOCKS,
+    progress: Callable[[int], Any] = lambda done: None,
+) -> tuple[str, bool, int]:
+    """Simulate a command with Callgrind.
+
+    The simulation prefetches data that are read in order.
 
     Parameters
     ----------
     command : list of str
+        Program and arguments.
     caches : dict of str to str, optional
-        ``SIZE,WAYS,LINE`` by Valgrind's name of a cache (I1, D1, LL). Default: this machine's caches.
+        Size [bytes], associativity and line length [bytes] of the caches I1, D1 and LL. For example,
+        ``{"D1": "32768,8,64"}``. Default: the caches of this machine.
     every_blocks : int, default 500,000
         Length of an interval [basic blocks].
-    progress : callable
-        Called with the number of basic blocks so far.
+    progress : callable, optional
+        Function that is called with the number of finished basic blocks.
 
     Returns
     -------
     text : str
         Callgrind's output.
     prefetched : bool
-        True, because prefetching was simulated.
+        Always True. See :func:`simulated_text`.
     in_order : int
         Number of cache lines that were read in order.
 
     Raises
     ------
     RecordError
-        If Valgrind is missing or the command fails.
+        If Valgrind is not installed, or the command fails.
     CmlibError
-        If a cache can't be simulated.
+        If Valgrind cannot simulate a cache.
     """
     with scratch_folder() as folder:
         options = cache_options(caches or {}, prefetch=True)
-        settings = {"every_blocks": every_blocks, "options": options, "progress": progress}
-        outcome = simulate(command, Path(folder), python=True, **settings)
+        outcome = simulate(
+            command,
+            Path(folder),
+            python=True,
+            every_blocks=every_blocks,
+            options=options,
+            progress=progress,
+        )
         return outcome.raw.decode(errors="replace"), True, outcome.in_order
 
 
-def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
-    """Find the phases of a simulated run and the causes of their cycles.
+def simulated_profile(
+    text: str,
+    prefetched: bool = False,
+    in_order: int | None = None,
+    *,
+    classify: Callable[[pd.DataFrame], Any] | None = None,
+) -> SimulatedProfile:
+    """Find the phases of a simulated run.
+
+    The first three parameters are the results of :func:`simulate_once`.
 
     Parameters
     ----------
     text : str
         Callgrind's output.
     prefetched : bool, default False
-        True if prefetching was simulated. Otherwise, phases get no classes.
+        True if the simulation prefetched data that are read in order. Otherwise, phases have no class.
     in_order : int, optional
-        Number of cache lines that were read in order. Misses on these cost little, because a processor prefetches
-        them. Default: not known.
+        Number of cache lines that were read in order. A processor prefetches them, so that their misses cost little.
     classify : callable, optional
-        Returns the class of each row of a DataFrame of counts. Without it, phases get no classes.
+        Function that returns the class of each row of a DataFrame of counts. Default: phases have no class.
 
     Returns
     -------
     SimulatedProfile
+        The phases.
 
     Raises
     ------
     CallgrindError
-        If the text can't be read.
+        If the text is not a valid output of Callgrind.
     """
     counts, functions = read_intervals(text)
     phases = simulated_phases(counts, simulated_events()["weight"])
@@ -369,9 +412,10 @@ def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
     phases = phases.assign(functions=_name_functions(cycles), main=cycles.idxmax(axis=1))
     phases["class"] = classify(counts_by_phase) if prefetched and classify else ""
     if prefetched and in_order:
-        lines = in_order * _line(parts.caches, "LL") / _line(parts.caches, "D1")
+        # The number counts lines of the last-level cache, but the misses are those of the first-level cache.
+        first_level_lines = in_order * _line_length(parts.caches, "LL") / _line_length(parts.caches, "D1")
         misses = counts_by_phase[["sim.l1d_load_misses", "sim.l1d_store_misses"]].sum(axis=1)
-        phases = _relabel_streams(phases, misses, lines)
+        phases = _relabel_prefetched(phases, misses, first_level_lines)
     phases = _label_emulation(phases, cycles)
     kinds = _join_phases(phases, cycles, ["class", "label", "main"])
     named = phases.assign(name=phases["class"].where(phases["class"] != "", phases["label"]))
@@ -381,10 +425,14 @@ def simulated_profile(text, prefetched=False, in_order=None, *, classify=None):
 
 
 def _sum_cycles(functions, phase_by_interval):
-    """Sum the estimated cycles by phase (row) and function (column): DataFrame.
+    """Sum the estimated cycles of each phase (row) and function (column).
 
-    `functions` has the counts by interval, function and object; `phase_by_interval` the number of each interval's
-    phase (array).
+    Parameters
+    ----------
+    functions : DataFrame
+        Counts by interval, function and object file.
+    phase_by_interval : ndarray of int
+        Number of the phase of each interval.
     """
     index = functions.index
     names = map(display_name, index.get_level_values("function"), index.get_level_values("object"))
@@ -393,7 +441,7 @@ def _sum_cycles(functions, phase_by_interval):
 
 
 def _describe_simulation(parts, counts, functions, prefetched):
-    """Return sentences (str) on a simulation: what was executed, and what its counts do not show."""
+    """Return sentences on what was simulated and what the counts do not show."""
     executed = counts["sim.instructions"].sum()
     interpreter = find_interpreter(functions)
     sentences = template("cmlib.experiments", "simulated.j2").module
@@ -401,9 +449,10 @@ def _describe_simulation(parts, counts, functions, prefetched):
 
 
 def _label_emulation(table, cycles):
-    """Name the phases in which nothing else stands out by emulated floating point, if it has a tenth of the cycles.
+    """Label the phases with a large share of emulated floating-point arithmetic.
 
-    `table` has one row per phase, `cycles` the estimated cycles by phase (row) and function (column).
+    Only phases without another bottleneck are changed. `table` has one row per phase. `cycles` contains the estimated
+    cycles of each phase (row) and function (column).
     """
     emulated = [name for name in cycles if is_emulated_float(name)]
     shares = cycles[emulated].sum(axis=1) / cycles.sum(axis=1)
@@ -414,13 +463,13 @@ def _label_emulation(table, cycles):
     return table.assign(**{"label": labels, "class": classes})
 
 
-def explain_simulated(names):
-    """Explain classes or labels of simulated phases.
+def explain_simulated(names: Iterable[str]) -> list[dict[str, str]]:
+    """Explain the classes or labels of simulated phases.
 
     Parameters
     ----------
     names : iterable of str
-        Classes or labels. The text on the healthy class (N) says what a simulation does not show.
+        Classes or labels. For example, ``["P_Mem_M"]``.
 
     Returns
     -------
@@ -432,33 +481,47 @@ def explain_simulated(names):
     ValueError
         If a name is unknown.
     """
-    texts = {name: advice(_OF_CLASS.get(name, name)) for name in names}
-    return [{"name": name, "meaning": meaning, "remedy": remedy} for name, (meaning, remedy) in texts.items()]
+    explanations = []
+    for name in dict.fromkeys(names):
+        meaning, remedy = advice(_ADVICE_NAME.get(name, name))
+        explanations.append({"name": name, "meaning": meaning, "remedy": remedy})
+    return explanations
 
 
-def answer_simulated(name, profile):
-    """Collect the diagnosis of a simulated run for terminal, pages and JSON.
+def answer_simulated(name: str, profile: SimulatedProfile) -> dict[str, Any]:
+    """Return the diagnosis of a simulated run as a JSON-serializable dict.
 
     Parameters
     ----------
     name : str
         Name of the program.
     profile : SimulatedProfile
+        Phases of the run.
 
     Returns
     -------
     dict
-        ``schema``, ``name``, ``simulated`` (True), ``about``, ``caveat``, ``limited_by`` (the largest cause of the
-        estimated cycles), ``split`` (percent of the estimated cycles by cause), ``classes`` (list of dicts of name,
-        percent, functions), ``phases`` (list of dicts), ``advice`` (list of dicts of name, meaning, remedy) and
-        ``text`` (sentences in Markdown).
+        Contains these keys:
+
+        - ``schema``: version of the format.
+        - ``name``: name of the program.
+        - ``simulated``: True.
+        - ``about``, ``caveat``: sentences on the simulation and its limits.
+        - ``limited_by``: largest cause of the estimated cycles.
+        - ``split``: share of each cause [% of the estimated cycles].
+        - ``classes``: list of dicts with the keys name, percent and functions.
+        - ``phases``: list of dicts, one per kind of phase.
+        - ``advice``: list of dicts with the keys name, meaning and remedy.
+        - ``text``: the diagnosis in sentences, in Markdown.
     """
-    shares = 100 * added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
-    split = {INSTRUCTIONS: 100 - shares.sum()} | shares[shares >= 1].sort_values(ascending=False).to_dict()
+    weights = simulated_events()["weight"]
+    shares = 100 * added_shares(profile.counts.sum().to_frame().T, weights).iloc[0]
+    large_shares = shares[shares >= 1].sort_values(ascending=False)
+    split = {INSTRUCTIONS: 100 - shares.sum()} | large_shares.to_dict()
     kinds = profile.kinds.drop(columns=["main", "share"]).assign(percent=100 * profile.kinds["share"])
-    charged = shares.idxmax() if shares.max() >= 100 * NAMED_FROM else INSTRUCTIONS
-    if charged == INSTRUCTIONS and profile.classes["name"].iloc[0] == _EMULATED:
-        charged = _EMULATED
+    limited_by = shares.idxmax() if shares.max() >= 100 * NAMED_FROM else INSTRUCTIONS
+    if limited_by == INSTRUCTIONS and profile.classes["name"].iloc[0] == _EMULATED:
+        limited_by = _EMULATED
     classes = profile.classes.assign(percent=100 * profile.classes["share"])[["name", "percent", "functions"]]
     sentences = template("cmlib.experiments", "simulated.j2").module
     answer = {
@@ -467,7 +530,7 @@ def answer_simulated(name, profile):
         "simulated": True,
         "about": profile.about,
         "caveat": sentences.caveat(),
-        "limited_by": charged,
+        "limited_by": limited_by,
         "split": split,
         "classes": classes.to_dict("records"),
         "phases": kinds.to_dict("records"),
@@ -476,38 +539,51 @@ def answer_simulated(name, profile):
     return answer | {"text": sentences.limits(answer)}
 
 
-def _line(caches, name):
-    """Return the line length of a cache [bytes] from Callgrind's description; CallgrindError if it has none."""
-    shape = caches.get(name, "nothing")
-    match = _LINE.search(shape)
+def _line_length(caches, name):
+    """Return the line length of a cache [bytes], from Callgrind's description of it.
+
+    Raises CallgrindError if the description contains no line length.
+    """
+    description = caches.get(name, "nothing")
+    match = _LINE_LENGTH.search(description)
     if match is None:
-        raise CallgrindError(f"Callgrind's output tells no length of {name}'s lines, but {shape[:60]!r}.")
+        raise CallgrindError(
+            f"Callgrind's output tells no length of {name}'s lines, but {description[:60]!r}."
+        )
     return int(match[1])
 
 
-def _relabel_streams(table, misses, lines):
-    """Relabel the phases with cache misses that are mostly streams, which a processor prefetches.
+def _relabel_prefetched(table, misses, n_in_order):
+    """Relabel the phases with cache misses that a processor would prefetch.
 
-    `misses` are first-level misses by phase, `lines` is how many of the run's misses were in order. A phase with cache
-    misses becomes healthy if at least half of the misses of its kind must have been in order, even if all misses out of
-    order were of this kind.
+    Most misses of such a phase are in order. This is certain if all misses out of order together are fewer than half
+    of the misses of the phases of this kind.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per phase.
+    misses : Series
+        First-level misses of each phase.
+    n_in_order : float
+        Number of misses of the run that were in order.
     """
     kind = [table["class"], table["label"], table["main"]]
-    first_level = misses.groupby(kind).transform("sum")
+    misses_of_kind = misses.groupby(kind).transform("sum")
+    n_out_of_order = misses.sum() - n_in_order
+    mostly_in_order = misses_of_kind - n_out_of_order >= misses_of_kind / 2
     unclassed = (table["class"] == "") & (table["label"] == FIRST_LEVEL)
-    not_in_order = misses.sum() - lines
-    mostly_in_order = first_level - not_in_order >= first_level / 2
-    streams = ((table["class"] == _CACHED) | unclassed) & mostly_in_order
-    relabeled = table.assign(label=table["label"].mask(streams, _IN_ORDER))
-    relabeled["class"] = table["class"].mask(streams & ~unclassed, HEALTHY)
+    is_prefetched = ((table["class"] == _CACHE_MISSES) | unclassed) & mostly_in_order
+    relabeled = table.assign(label=table["label"].mask(is_prefetched, _IN_ORDER))
+    relabeled["class"] = table["class"].mask(is_prefetched & ~unclassed, HEALTHY)
     return relabeled
 
 
-def _join_phases(table, cycles, by):
-    """Join phases with the same values in the columns `by` to one row, largest share first."""
-    number = table.groupby(by, sort=False).ngroup()
+def _join_phases(table, cycles, columns):
+    """Join the phases with equal values in some columns to one row, the largest share first."""
+    number = table.groupby(columns, sort=False).ngroup()
     rows = table.groupby(number).agg(
-        **{name: (name, "first") for name in by},
+        **{name: (name, "first") for name in columns},
         start=("start", "min"),
         end=("end", "max"),
         n_phases=("start", "size"),
@@ -518,8 +594,11 @@ def _join_phases(table, cycles, by):
 
 
 def _name_functions(cycles):
-    """Return a text for each row of `cycles`: its three largest functions with their shares of estimated cycles."""
+    """Return the names of the functions with the most cycles, one text per phase."""
     shares = cycles.div(cycles.sum(axis=1), axis=0)
-    largest = (row.nlargest(_FUNCTIONS_NAMED) for _, row in shares.iterrows())
-    large_shares = (row[row >= _LEAST_SHARE] for row in largest)
-    return [", ".join(f"{name} {100 * share:.0f} %" for name, share in row.items()) for row in large_shares]
+    texts = []
+    for _, row in shares.iterrows():
+        largest = row.nlargest(_MOST_FUNCTIONS)
+        large = largest[largest >= _LEAST_SHARE]
+        texts.append(", ".join(f"{name} {100 * share:.0f} %" for name, share in large.items()))
+    return texts

@@ -1,14 +1,14 @@
-"""Read counts from recordings that others published: from the package, a folder or the cache, without the store.
+"""Read recordings that others published.
 
-A set is a group of such files under one name, as ``cmlib fetch`` downloads it, such as "cloudsuite".
-:func:`counts_of` reads the counts and running shares of a file's runs, :func:`cloudsuite` reads the whole set, and
-:func:`shorten_event` abbreviates an event for the labels of a figure. Files that are not here are left out.
-NothingRecordedError for a program that is not listed.
+A published set is a group of files that ``cmlib fetch`` downloads. For example, ``cloudsuite``. :func:`counts_of`
+reads the counts of one file. :func:`cloudsuite` reads the set of that name into matrices for models. Files that are
+not on this machine are skipped.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import re
 from dataclasses import dataclass
 
@@ -28,9 +28,9 @@ from cmlib.topdown.run_levels import interval_lengths
 __all__ = ["QUICK", "cloudsuite", "counts_of", "files_like", "how_to_get", "shorten_event"]
 
 _BLOCKS, _FOLDS = 12, 4
-_MOST_ROWS = 500
-_UOPS = ("UOPS_RETIRED_ALL", "RETIRED_UOPS")  # not used to explain IPC: they nearly count instructions
-# Settings with fewer trees than the default, as there are many programs.
+_MOST_ROWS = 500  # of a matrix
+_UOPS = ("UOPS_RETIRED_ALL", "RETIRED_UOPS")  # nearly equal to instructions, so that they contain IPC
+# Faster settings of a model, for many programs.
 QUICK = Boosting(trees=60, learning_rate=0.15, rows_per_leaf=3)
 # Parts of events' names, and their replacements in the labels of figures.
 _SHORT_NAMES = {
@@ -48,17 +48,18 @@ _ACRONYMS = {"avx", "fp", "fpu", "l1d", "l1i", "l2", "llc", "mmx", "sse", "sse2"
 
 @dataclass(frozen=True)
 class PublishedMatrix:
-    """All runs of a program on a processor in one matrix, one row for one or several neighboring intervals.
+    """Event rates and IPC of a program on one processor.
+
+    A row is an interval, or several neighboring intervals.
 
     Attributes
     ----------
-    X : DataFrame
-        Events per instruction, without events that count instructions or cycles by their names, because these contain
-        IPC.
-    ipc : Series
+    X : DataFrame, shape (n_rows, n_events)
+        Events per instruction. Events that contain IPC are excluded, for example cycles.
+    ipc : Series, shape (n_rows,)
         Instructions per cycle.
     counts : DataFrame
-        Counts of all events, and the column seconds [s].
+        Counts of all events, and the column ``seconds`` [s].
     runs : int
         Number of runs.
     """
@@ -69,73 +70,78 @@ class PublishedMatrix:
     runs: int
 
     @property
-    def y(self):
-        """Logarithm of IPC (Series), the target of models, so that errors are relative as in CounterMiner's Eq. 14."""
+    def y(self) -> pd.Series:
+        """Logarithm of IPC, so that errors of a model are relative."""
         return np.log(self.ipc)
 
     @property
-    def fold(self):
-        """Number (0-3) of each row's fold, an array: twelve blocks of neighboring rows in four folds."""
+    def fold(self) -> np.ndarray:
+        """Number of the fold (0-3) of each row. Neighboring rows are in the same fold."""
         return rank.blocks(self.X.index, _BLOCKS) % _FOLDS
 
 
 def counts_of(name: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Read the counts and running shares of the runs in a published file.
+    """Read the counts in a published file.
 
     Parameters
     ----------
     name : str
-        Name of the file with its folder, as :func:`files_like` lists it.
+        Name of the file, from :func:`files_like`.
 
     Returns
     -------
     list of (DataFrame, DataFrame)
-        Counts and running shares (0-1) of each run, one row per interval, one column per event, with cmlib's names of
-        events. Empty if the file is not here.
+        Counts and running shares (the fraction of the time in which an event was counted, 0-1) of each run. One row
+        per interval, one column per event. Empty if the file is not on this machine.
 
     Raises
     ------
     PublicError
-        If the name is not listed.
+        If the file does not belong to a published set.
     """
     content = public.read(name)
     if content is None:
         return []
     runs = []
     for counts, running in perf.read_runs(content.decode("latin-1")):
-        columns = _translate_events(tuple(counts))
-        runs.append((counts.rename(columns=columns), running.rename(columns=columns)))
+        cmlib_names = _translate_events(tuple(counts))
+        runs.append((counts.rename(columns=cmlib_names), running.rename(columns=cmlib_names)))
     return runs
 
 
 def files_like(set_name: str, pattern: str) -> pd.DataFrame:
-    """List the files of a published set with names that match a pattern, whether or not they are here.
+    """List the files of a published set that match a pattern.
+
+    Files that are not on this machine are listed, too.
 
     Parameters
     ----------
     set_name : str
         Name of the set.
     pattern : str
-        Regular expression, which must match the whole name without its folder.
+        Regular expression for the complete file name without its folder.
 
     Returns
     -------
     DataFrame
-        One row per file: file (name with its folder), and a column for each named group of the pattern. Empty and
-        without columns if no name matches.
+        One row per file. Columns: ``file`` (name with its folder), and one column for each named group of the pattern.
+        Empty if no file matches.
 
     Raises
     ------
     PublicError
         If the set is unknown.
     """
-    listed = public.files(set_name)["file"]
-    matches = {name: re.fullmatch(pattern, name.rpartition("/")[2]) for name in listed}
-    return pd.DataFrame([{"file": name, **match.groupdict()} for name, match in matches.items() if match])
+    rows = []
+    for name in public.files(set_name)["file"]:
+        match = re.fullmatch(pattern, name.rpartition("/")[2])
+        if match:
+            rows.append({"file": name, **match.groupdict()})
+    return pd.DataFrame(rows)
 
 
 def how_to_get(set_name: str) -> str:
-    """Write how to get a published set that is not here.
+    """Return a note on how to download a published set.
 
     Parameters
     ----------
@@ -145,7 +151,7 @@ def how_to_get(set_name: str) -> str:
     Returns
     -------
     str
-        Sentences in Markdown.
+        Text in Markdown. It begins with "Not shown", for a notebook without the set.
     """
     return (
         f"Not shown: the recordings `{set_name}` are not here. {command_code('cmlib', 'fetch', set_name)} has them, or "
@@ -153,50 +159,43 @@ def how_to_get(set_name: str) -> str:
     )
 
 
-def pooled(runs):
-    """Join the counts of several runs of a program in one matrix.
+def _join_runs(runs):
+    """Join the counts of several runs of a program into a PublishedMatrix.
 
-    Rows in which instructions or cycles are 0, or any count is NaN, are left out. If there are more than 500 rows,
-    neighboring ones are added up.
-
-    Parameters
-    ----------
-    runs : list of DataFrame
-        Counts, one row per interval [index: its end, s], one column per event, instructions and cycles among them.
-
-    Returns
-    -------
-    PublishedMatrix
+    Rows with a missing count, and rows without instructions or cycles, are removed.
     """
     timed = [counts.assign(seconds=interval_lengths(counts)) for counts in runs]
     counts = pd.concat(timed).reset_index(drop=True).dropna()
-    counts = counts.groupby(np.arange(len(counts)) // -(-len(counts) // _MOST_ROWS)).sum()
+    intervals_per_row = math.ceil(len(counts) / _MOST_ROWS)
+    counts = counts.groupby(np.arange(len(counts)) // intervals_per_row).sum()
     counts = counts[(counts["instructions"] > 0) & (counts["cycles"] > 0)].reset_index(drop=True)
-    hidden = {"instructions", "cycles", "seconds", *_UOPS}
-    explaining = [event for event in counts if event not in hidden and not is_named_leak(event)]
+    excluded = {"instructions", "cycles", "seconds", *_UOPS}
+    explaining = [event for event in counts if event not in excluded and not is_named_leak(event)]
+    X = counts[explaining].div(counts["instructions"], axis=0)
     ipc = (counts["instructions"] / counts["cycles"]).rename("ipc")
-    return PublishedMatrix(counts[explaining].div(counts["instructions"], axis=0), ipc, counts, len(runs))
+    return PublishedMatrix(X, ipc, counts, len(runs))
 
 
 def cloudsuite(program: str = "all") -> dict[tuple[str, str], PublishedMatrix]:
-    """Read CloudSuite's published recordings.
+    """Read the published recordings of the benchmark suite CloudSuite.
 
     Parameters
     ----------
     program : str, default "all"
-        Names of programs separated by commas, or ``"all"``.
+        Names of programs, separated by commas, or ``"all"``.
 
     Returns
     -------
     dict of (str, str) to PublishedMatrix
-        By program and processor. Runs of one interval are left out; empty if none of the files is here.
+        Event rates and IPC (instructions per cycle) for each pair of program and processor. Empty if no file is on
+        this machine.
 
     Raises
     ------
     NothingRecordedError
-        If a name is not one of CloudSuite's programs.
+        If a program is unknown.
     ValueError
-        If there is no name.
+        If `program` contains no name.
     """
     files = files_like("cloudsuite", r"(?P<processor>.+)\.(?P<program>\w+)\.csv")
     todo = "The notebooks on CloudSuite are about recordings that others have published."
@@ -205,24 +204,24 @@ def cloudsuite(program: str = "all") -> dict[tuple[str, str], PublishedMatrix]:
     for file in files[files["program"].isin(names)].sort_values(["program", "processor"]).itertuples():
         runs = [counts for counts, _ in counts_of(file.file) if len(counts) > 1]
         if runs:
-            matrices[file.program, file.processor] = pooled(runs)
+            matrices[file.program, file.processor] = _join_runs(runs)
             events_counted = tuple(event for counts in runs for event in counts)
             note_read(Provenance(OTHERS_HARDWARE, (file.program,), events_counted, "cloudsuite"))
     return matrices
 
 
 def shorten_event(event: str) -> str:
-    """Abbreviate an event of CloudSuite's recordings.
+    """Return a short label for an event of CloudSuite's recordings.
 
     Parameters
     ----------
     event : str
-        Such as ``"L1-dcache-load-misses"``.
+        For example, ``"L1-dcache-load-misses"``.
 
     Returns
     -------
     str
-        Such as ``"L1D load misses"``.
+        For example, ``"L1D load misses"``.
     """
     for pattern, short in _SHORT_NAMES.items():
         event = re.sub(pattern, short, event)
@@ -232,5 +231,5 @@ def shorten_event(event: str) -> str:
 
 @functools.cache
 def _translate_events(names):
-    """Translate the names of events in a file (tuple) to cmlib's names: a dict."""
+    """Return cmlib's name for each event name of a file (dict)."""
     return events.translate(names, unknown_machine())
