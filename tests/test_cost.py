@@ -16,7 +16,7 @@ from cmlib.cost import calibration, change, pooled
 from cmlib.cost.savings import _enforce_cache_inclusion
 from cmlib.errors import InputError
 from cmlib.topdown import bounds, read_costs
-from cmlib.topdown.bounded_account import surely_saved
+from cmlib.topdown.event_bounds import select_sure_savings
 from cmlib.topdown.summary import describe_misses
 from tests.naive import cost as naive
 from tests.test_notebooks import numbers
@@ -320,7 +320,7 @@ def test_an_event_that_counts_more_than_loads_overstates_and_bounds_nothing():
     found = saved(counts, read_costs())["LLC misses"]
     assert found["overstates"] and "overstates" in describe_misses([found])[0]
     sure = found | {"low": 20.0}
-    assert not surely_saved([sure]) and surely_saved([sure | {"overstates": False}])
+    assert not select_sure_savings([sure]) and select_sure_savings([sure | {"overstates": False}])
 
 
 def test_savings_without_misses_says_where_intervals_do_not_tell_or_physics_does():

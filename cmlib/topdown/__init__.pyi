@@ -1,5 +1,6 @@
-from .bounded_account import LOSSES as LOSSES, Bounds as Bounds, bounds as bounds
+from .bounded_account import Bounds as Bounds, bounds as bounds
 from .category_tables import (
+    LOSSES as LOSSES,
     FormulaError as FormulaError,
     evaluate as evaluate,
     names_in as names_in,

@@ -25,7 +25,9 @@ from cmlib import places, processors
 from cmlib.errors import CmlibError, InputError
 from cmlib.spelling import spelling
 
-REST = "rest"
+_REST = "rest"  # formula of a category that is the remainder of its parent
+LOSSES = ("front end", "back end", "bad speculation")  # categories of level 1 in which slots are lost
+SIBLING = "sibling thread"  # category of slots that the other thread of the core takes
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ def _list_categories(entry_by_name, parent, file_name):
                 f"data/topdown/{file_name}: category {name!r} has the unknown keys {sorted(unknown_keys)}. "
                 "A category has the keys formula, about, advice and parts."
             )
-        formulas = () if entry["formula"] == REST else _as_tuple(entry["formula"])
+        formulas = () if entry["formula"] == _REST else _as_tuple(entry["formula"])
         yield Category(name, parent, formulas, entry["about"], entry.get("advice", ""))
         yield from _list_categories(entry.get("parts", {}), name, file_name)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from cmlib.spelling import spelling
-from cmlib.topdown.bounded_account import LOSSES
+from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.run_levels import totals
 from cmlib.topdown.verdict import STALL_KINDS
 

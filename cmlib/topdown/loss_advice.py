@@ -4,7 +4,7 @@
 :func:`read_advice` returns the texts by category; they are in the top-down tables and in ``runtimes.yaml``.
 """
 
-from cmlib.topdown.bounded_account import LOSSES
+from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.sentences import describe_advice
 
 _NOTHING = 0.005  # lower bound [share of the slots] up to which a category may be nothing

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from cmlib.topdown.bounded_account import LOSSES, bounds
+from cmlib.topdown.bounded_account import bounds
+from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.cycle_costs import format_number
 from cmlib.topdown.run_levels import CUT_BY, DIFFERS, totals
 from cmlib.topdown.sentences import describe_contrast

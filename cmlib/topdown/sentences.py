@@ -4,7 +4,7 @@ Each function takes entries of the summary (dicts, as `docs/summary.md` describe
 for emphasis and code. Shares are in percent. To change a sentence of ``cmlib summarize``, edit it here.
 """
 
-from cmlib.topdown.bounded_account import LOSSES
+from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.cycle_costs import format_number
 from cmlib.units import unit_of
 

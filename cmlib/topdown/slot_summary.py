@@ -10,8 +10,8 @@ import pandas as pd
 
 from cmlib import processors
 from cmlib.shell import command_line
-from cmlib.topdown.bounded_account import LOSSES, Bounds, bounds
-from cmlib.topdown.category_tables import read_table
+from cmlib.topdown.bounded_account import Bounds, bounds
+from cmlib.topdown.category_tables import LOSSES, read_table
 from cmlib.topdown.costs import UNKNOWN, read_costs
 from cmlib.topdown.deciding_command import command_to_decide, command_to_separate
 from cmlib.topdown.loss_advice import advise_on_losses, read_advice

@@ -15,7 +15,8 @@ import pandas as pd
 
 from cmlib.intervals import lengths_by_ends, zeros_without_turn
 from cmlib.shell import recorded_words
-from cmlib.topdown.bounded_account import LOSSES, bounds
+from cmlib.topdown.bounded_account import bounds
+from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.costs import UNKNOWN, read_costs
 from cmlib.topdown.cycle_costs import split_cycles
 from cmlib.topdown.first_answer import NOT_KNOWN, FirstAnswer, find_first_answer

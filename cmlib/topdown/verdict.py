@@ -9,7 +9,7 @@ lost to the front end, the back end or bad speculation.
 from dataclasses import dataclass
 
 from cmlib.spelling import spelling
-from cmlib.topdown.bounded_account import LOSSES
+from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.costs import read_costs
 
 LITTLE_LOST = 0.75  # lower bound of the retired slots from which on nothing limits the program

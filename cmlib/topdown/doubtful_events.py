@@ -1,0 +1,67 @@
+"""Find events that do not count what their names say.
+
+:func:`find_doubtful_events` compares the rates of related events, and knows the processors on which perf's generic
+stall events are wrong.
+"""
+
+import numpy as np
+
+from cmlib.spelling import spelling
+from cmlib.topdown.costs import UNKNOWN
+
+_MANY_L1_MISSES = 0.005  # L1D misses per cycle from which on some of them must also miss the L2
+_HARDLY_ANY = 0.005  # ratio of the rates of two events below which the rarer one is not believed
+# On Zen 2 and later, perf before Linux 6.9 takes both events from PMCx087, which these processors do not have. Since
+# Linux 6.9 only the first event exists, and it counts cycles without a queued op ("perf/x86/amd/core: Update and fix
+# stalled-cycles-* events for Zen 2 and later").
+_GENERIC_STALLS = ("stalled-cycles-frontend", "stalled-cycles-backend")
+_WITHOUT_GENERIC_STALLS = ("amd_zen2", "amd_zen3", "amd_zen4", "amd_zen5")
+
+
+def find_doubtful_events(totals, costs):
+    """Find events that do not count what their names say.
+
+    Three kinds of events are found:
+
+    - an event of last-level misses, if another event of such misses has a much higher rate;
+    - perf's generic stalled cycles on Zen 2 and later, if both were counted;
+    - all events of L2 and L3 misses, if there are many L1D misses and hardly any L2 misses.
+
+    Parameters
+    ----------
+    totals : DataFrame
+        One row per event. Column ``rate``: events per cycle.
+    costs : cmlib.topdown.costs.Costs
+        Costs and kinds of the processor's events.
+
+    Returns
+    -------
+    tuple of str
+        Names of the events; empty if none was found.
+    """
+    rates_by_kind = {kind: {} for kind in ("L1D miss", "L2 miss", "L3 miss")}
+    for event, rate in totals["rate"].items():
+        kind = costs.kind(event)
+        if kind in rates_by_kind:
+            rates_by_kind[kind][event] = rate
+    l3_misses = rates_by_kind["L3 miss"]
+    rare_l3_misses = [
+        event for event, rate in l3_misses.items() if rate < _HARDLY_ANY * max(l3_misses.values())
+    ]
+    if costs.name == UNKNOWN:  # the number of cache levels is not known
+        return tuple(rare_l3_misses)
+    stalls = _find_generic_stalls(totals.index, costs.name)
+    highest_l1_rate = max(rates_by_kind["L1D miss"].values(), default=np.nan)
+    highest_l2_rate = max(rates_by_kind["L2 miss"].values(), default=np.nan)
+    if highest_l1_rate > _MANY_L1_MISSES and highest_l2_rate < _HARDLY_ANY * highest_l1_rate:
+        return (*stalls, *rates_by_kind["L2 miss"], *l3_misses)
+    return (*stalls, *rare_l3_misses)
+
+
+def _find_generic_stalls(events, processor):
+    """Find perf's two generic stall events on a processor that does not have them; empty if not both were counted."""
+    if processor not in _WITHOUT_GENERIC_STALLS:
+        return []
+    names = {spelling(name) for name in _GENERIC_STALLS}
+    stalls = [event for event in events if spelling(event) in names]
+    return stalls if len(stalls) >= len(_GENERIC_STALLS) else []

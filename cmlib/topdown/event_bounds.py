@@ -1,0 +1,297 @@
+"""Compute the bounds that the counted events set on the shares of top-down categories.
+
+:func:`compute_event_bounds` returns one :class:`Bound` per event or formula. There are four kinds:
+
+- The formulas of a top-down table give the share of a category, with the error of the counts.
+- The number of retired instructions bounds the retired slots.
+- An event with a known cost, for example a cache miss, takes between 0 cycles and its latency. At 0 cycles, other work
+  hides it completely.
+- Cycles that would be saved without cache misses are a lower bound of the back end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cmlib.spelling import spelling
+from cmlib.topdown.category_tables import LOSSES, SIBLING, names_in
+from cmlib.topdown.costs import common
+from cmlib.topdown.slot_account import REMAINDER, account, sum_gap
+from cmlib.topdown.table_choice import fitting_tables, linux_tables
+
+TOLERANCE = 0.05  # difference between shares of the slots (0–1) up to which they agree
+_LEAST_SAVING = 1  # savings below this share of the cycles [%] are not used as bounds
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound on the share of one category, or on the sum of several shares.
+
+    Attributes
+    ----------
+    categories : tuple of str
+        Names of the categories.
+    low, high : float
+        Lower and upper bound (0–1).
+    events : tuple of str
+        Names of the events that the bound is computed from.
+    """
+
+    categories: tuple
+    low: float
+    high: float
+    events: tuple
+
+
+class CountedCategories(NamedTuple):
+    """The categories that the formulas of top-down tables give.
+
+    Attributes
+    ----------
+    bounds : list of Bound
+        One bound per category: its share with the error of the counts.
+    exact : bool
+        True if all categories of level 1 were counted.
+    gap : float
+        Sum of the shares of level 1, minus 1. It is 0 if `exact` is False.
+    error : float
+        Error of that sum.
+    """
+
+    bounds: list
+    exact: bool
+    gap: float
+    error: float
+
+
+def compute_event_bounds(totals, costs, savings, ghz):
+    """Compute the bounds that the counted events set.
+
+    Parameters
+    ----------
+    totals : DataFrame
+        One row per event. Columns: ``rate`` (events per cycle) and ``error`` (its relative error).
+    costs : cmlib.topdown.costs.Costs
+        Costs of the processor's events.
+    savings : sequence of dict
+        Estimated savings without cache misses, from :func:`cmlib.cost.savings_without_misses`.
+    ghz : float or None
+        Clock [GHz]. None for the processor's fastest clock.
+
+    Returns
+    -------
+    counted : CountedCategories
+        Results of the formulas alone.
+    bounds : list of Bound
+        All bounds, including those in `counted`.
+    """
+    core_cycles = _measure_core_cycles(totals["rate"])
+    # Counts are per cycle of one thread. If two threads share the core, each cycle of a thread is only a part of a core
+    # cycle, so the thread has fewer slots per cycle. The formulas need rates per core cycle.
+    costs = replace(costs, width=tuple(core_cycles * slots for slots in costs.width))
+    counted = _compute_categories(totals.assign(rate=totals["rate"] / core_cycles), costs)
+    totals_with_costs = totals
+    if core_cycles < 1:
+        # Counts of the core's slots are not costs in cycles of one thread.
+        slot_events = {event for bound in counted.bounds for event in bound.events}
+        totals_with_costs = totals.drop(index=list(slot_events))
+    bounds = [
+        *counted.bounds,
+        *_bound_retired(totals, costs),
+        *_bound_by_costs(totals_with_costs, costs, ghz),
+    ]
+    if not counted.exact:
+        bounds += [Bound(("back end",), low, 1.0, (event,)) for event, low in select_sure_savings(savings)]
+    return counted, bounds
+
+
+def _measure_core_cycles(rates):
+    """Return the core cycles (0.5–1) per cycle of one of the core's two threads.
+
+    Each thread counts all core cycles while both run. One core cycle is then two thread cycles. While one thread runs
+    alone, both are the same. Intel's event ONE_THREAD_ACTIVE per REF_XCLK is the share of the time in which one thread
+    runs alone (Yasin 2014). Without these events the result is 1.
+    """
+    rate_by_event = {spelling(event.rpartition(".")[2]): rate for event, rate in rates.items()}
+    reference_rate = rate_by_event.get("refxclk") or np.nan
+    share_alone = rate_by_event.get("onethreadactive", np.nan) / reference_rate
+    if not share_alone >= 0:  # negative or NaN
+        return 1.0
+    return 0.5 + 0.5 * min(share_alone, 1.0)
+
+
+def select_sure_savings(savings):
+    """Select the estimated savings that are lower bounds of the back end.
+
+    Parameters
+    ----------
+    savings : sequence of dict
+        From :func:`cmlib.cost.savings_without_misses`.
+
+    Returns
+    -------
+    list of (str, float)
+        Event and smallest share of the cycles (0–1) that is saved without its misses. Savings are ignored if they are
+        too high, unreliable or below 1 %.
+    """
+    selected = []
+    for saving in savings:
+        if not saving["overstates"] and not saving["reason"] and saving["low"] >= _LEAST_SAVING:
+            selected.append((saving["event"], saving["low"] / 100))
+    return selected
+
+
+def _compute_categories(totals, costs):
+    """Compute the categories that the formulas of the best-fitting tables give.
+
+    If several tables fit equally well, each bound includes the results of all of them.
+    """
+    rates = totals["rate"]
+    varied_rates = _correct_slots(_vary_rates(totals))
+    tables = [table for table in fitting_tables(rates.index, costs.table, rates) if table.divides_all_slots]
+    accounts = [account(varied_rates, table) for table in tables]
+    if not accounts:
+        return CountedCategories([], exact=False, gap=0.0, error=0.0)
+    bound_by_category = _combine_tables([_bound_by_formulas(computed, rates) for computed in accounts])
+    is_exact = all(_list_level_1(computed) <= set(bound_by_category) for computed in accounts)
+    gap = _find_largest_gap(accounts, varied_rates, rates) if is_exact else 0.0
+    level_1 = [bound for name, bound in bound_by_category.items() if name in (*LOSSES, "retired")]
+    error = float(np.sqrt(sum((bound.high - bound.low) ** 2 for bound in level_1))) / 2
+    return CountedCategories([*bound_by_category.values()], is_exact, gap, error)
+
+
+def _vary_rates(totals):
+    """Return a DataFrame of rates with one column per event.
+
+    The first row has the measured rates. In each further row, the rate of one event is raised by its error.
+    """
+    factors = np.vstack([np.ones(len(totals)), 1 + np.diag(totals["error"])])
+    return pd.DataFrame(factors * totals["rate"].to_numpy(), columns=totals.index)
+
+
+def _correct_slots(rates):
+    """Replace the counted slots by the sum of Linux's four top-down events, if both agree.
+
+    The processor rounds each of the four events to 1/255 of the slots in every reading. Their shares of the counted
+    slots therefore do not add up to 1, but their shares of the sum do. Intel and perf divide by the sum, too. If the
+    difference is larger than rounding and errors explain, the counts are wrong. The slots are then kept, so that the
+    gap of level 1 shows it.
+    """
+    for table in linux_tables(rates):
+        sums = account(rates, table).level().sum(axis=1)
+        error = np.sqrt(((sums - sums.iloc[0]) ** 2).sum())
+        if abs(sums.iloc[0] - 1) <= max(TOLERANCE, error):
+            slots = [event for event in rates if spelling(event) == spelling(table.slots[0])]
+            rates = rates.assign(**rates[slots].mul(sums, axis=0))
+    return rates
+
+
+def _bound_by_formulas(computed, rates):
+    """Return a Bound for each category that was computed from counted events.
+
+    `computed` is an Account for the rows of :func:`_vary_rates`: the first row has the shares, and the differences of
+    the other rows are their errors. Categories that depend on cycles alone are left out.
+    """
+    shares = computed.shares.iloc[0]
+    errors = np.sqrt(((computed.shares - shares) ** 2).sum())
+    categories = common()["parts"] | common()["more"]
+    known_categories = {part for parts in categories.values() for part in parts}
+    bound_by_category = {}
+    for name, formula in computed.formulas.items():
+        names = {spelling(event) for event in names_in(formula)}
+        events = tuple(event for event in rates.index if spelling(event) in names)
+        if name in known_categories and (events or formula == REMAINDER):
+            low = shares[name] - errors[name]
+            high = shares[name] + errors[name]
+            bound_by_category[name] = Bound((name,), low, high, events)
+    return bound_by_category
+
+
+def _combine_tables(bounds_by_table):
+    """Combine the bounds of several tables (a list of dicts) to one dict.
+
+    Each combined bound includes the bounds of all tables. A category is left out if some table does not have it.
+    """
+    first_table = bounds_by_table[0]
+    combined = {}
+    for name in first_table:
+        if all(name in table for table in bounds_by_table):
+            low = min(table[name].low for table in bounds_by_table)
+            high = max(table[name].high for table in bounds_by_table)
+            combined[name] = Bound((name,), low, high, first_table[name].events)
+    return combined
+
+
+def _list_level_1(computed):
+    """Return the names of level 1 in an account's table, without the slots of the core's other thread."""
+    return {part.name for part in computed.table.parts()} - {SIBLING}
+
+
+def _find_largest_gap(accounts, varied_rates, rates):
+    """Return the largest gap of level 1 (its sum minus 1) of all accounts.
+
+    Linux's table is included, because it divides by counted slots. Other tables divide by their own sum and have no
+    gap.
+    """
+    linux_accounts = [account(varied_rates, table) for table in linux_tables(rates.index)]
+    gaps = [sum_gap(computed) for computed in [*accounts, *linux_accounts]]
+    return max(gaps, key=abs)
+
+
+def _bound_retired(totals, costs):
+    """Bound the retired slots by the number of instructions; return an empty list if it was not counted.
+
+    An instruction takes one or two slots. It takes none if it is fused with a branch.
+    """
+    if "instructions" not in totals.index:
+        return []
+    rate, error = totals.loc["instructions", ["rate", "error"]]
+    least_slot, most_slot = costs.cycles("slot")
+    fused_rate = 0.0
+    if costs.fused:
+        branches = [row for row in totals.itertuples() if costs.kind(row.Index) == "branch"]
+        fused_rate = min([0.5 * rate, *(branch.rate * (1 + branch.error) for branch in branches)])
+    low = (rate * (1 - error) - fused_rate) * least_slot
+    high = min(1.0, 2 * rate * (1 + error) * most_slot)
+    return [Bound(("retired",), low, high, ("instructions",))]
+
+
+def _bound_by_costs(totals, costs, ghz):
+    """Yield the bounds of events with a known cost.
+
+    `data/topdown/costs/common.yaml` lists the costs of each kind of event under ``kinds``. For example, the kind
+    ``misprediction`` costs the category ``mispredicted branches`` between 0 cycles and ``flush``. If several categories
+    are joined by " + ", their sum is bounded.
+    """
+    costs_by_kind = common()["kinds"]
+    for event, rate, error in totals[["rate", "error"]].itertuples():
+        kind = costs.kind(event)
+        if not kind:
+            continue
+        for categories, (least, most) in costs_by_kind[kind].items():
+            least_cycles, _ = costs.cycles(least, ghz)
+            _, most_cycles = costs.cycles(most, ghz)
+            low = min(rate * least_cycles * max(0.0, 1 - error), 1.0)
+            high = 1.0
+            if np.isfinite(most_cycles):
+                high = min(rate * most_cycles * (1 + error), 1.0)
+            yield Bound(tuple(categories.split(" + ")), low, high, (event,))
+
+
+def bound_restarts(totals, costs):
+    """Return the lower bound that each event of mispredictions sets.
+
+    No useful operation begins while the core restarts after a misprediction. The duration of a restart is a nominal
+    value of the processor.
+    """
+    restart_bounds = []
+    least_cycles, _ = costs.restart
+    for event, rate, error in totals[["rate", "error"]].itertuples():
+        if costs.kind(event) == "misprediction":
+            low = min(rate * least_cycles * max(0.0, 1 - error), 1.0)
+            restart_bounds.append(Bound(("mispredicted branches", "branch resteers"), low, 1.0, (event,)))
+    return restart_bounds
