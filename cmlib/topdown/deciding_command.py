@@ -1,73 +1,90 @@
-"""Write the perf command that would decide what limits a program.
+"""Write the perf command that records what is needed to decide what limits a program.
 
-:func:`command_to_decide` names events, or a metric group from which perf computes level 1 of the top-down account.
-:func:`command_to_separate` is the short form for whole runs.
+:func:`command_for_intervals` records intervals. :func:`command_for_totals` is shorter and records totals. Both name
+either single events or a metric group. A metric group is a named set of events, from which perf computes level 1 of the
+top-down account (the share of slots that is retired or lost).
 """
 
+from cmlib import processors
 from cmlib.shell import command_line, perf_stat, recorded_words
 
 
-def command_to_decide(verdict, metrics, are_listed, modifier, interval_ms, core):
-    """Write the perf command whose recording would show what limits the program; "" if nothing is open.
+def command_for_intervals(verdict, metric_groups, recording):
+    """Write a perf command that records intervals and decides what limits a program.
 
-    The command names the events that `verdict` lacks. It names a metric group, from which perf computes level 1, if
-    `are_listed` (the recording machine's perf has the group) or if no deciding events are known.
-    """
-    if verdict.deciding_events and not are_listed:
-        names = [
-            _spell_event(event, modifier, core)
-            for event in ("instructions", "cycles", *verdict.deciding_events)
-        ]
-        return perf_stat(names, interval_ms)
-    if verdict.certainty not in ("open", "likely") or not metrics:
-        return ""
-    group = next(iter(metrics.values())) if len(metrics) == 1 else "GROUP"
-    tail = ["-e", "instructions,cycles", "-o", "FILE", "--", "COMMAND"]
-    words = ["-I", f"{interval_ms:.0f}", "-x,", "-M", group, *tail]
-    line = command_line("perf", "stat", *words)
-    if len(metrics) > 1:
-        groups = ", ".join(f"{name} on {processor}" for processor, name in metrics.items())
-        line += f"  # GROUP: {groups}"
-    return line
-
-
-def command_to_separate(verdict, metrics, recording):
-    """Return a short command that tells the possible losses apart by totals of a whole run; "" if there is none.
+    Single events are preferred, unless the perf of the recording machine has a metric group for level 1.
 
     Parameters
     ----------
     verdict : cmlib.topdown.verdict.Bottleneck
-    metrics : dict of str to str
-        Perf's metric group that computes level 1, by the name of the processor that has it.
+        What limits the program, and the events that would decide it.
+    metric_groups : dict of str to str
+        Name of perf's metric group for level 1, by processor.
     recording : cmlib.topdown.slot_summary.Recording
-        Its command line, modifier and kind of core are used.
 
     Returns
     -------
     str
-        Such as ``perf stat -M TopdownL1 -- ./app``. If the processor is not known, a comment behind the command names
-        the groups of the other processors.
+        For example, ``perf stat -I 100 -x, -M TopdownL1 -e instructions,cycles -o FILE -- COMMAND``. A comment lists
+        the metric groups if there are several. Empty if nothing is left to decide.
+    """
+    if verdict.deciding_events and not recording.metric_group:
+        pmu = recording.core or processors.core_pmu(recording.costs.name)
+        return perf_stat(_list_event_names(verdict, recording.modifier, pmu), recording.interval_ms)
+    if verdict.certainty not in ("open", "likely") or not metric_groups:
+        return ""
+    group = next(iter(metric_groups.values())) if len(metric_groups) == 1 else "GROUP"
+    interval = f"{recording.interval_ms:.0f}"
+    options = ["-I", interval, "-x,", "-M", group, "-e", "instructions,cycles", "-o", "FILE"]
+    line = command_line("perf", "stat", *options, "--", "COMMAND")
+    if len(metric_groups) > 1:
+        choices = ", ".join(f"{name} on {processor}" for processor, name in metric_groups.items())
+        line += f"  # GROUP: {choices}"
+    return line
+
+
+def command_for_totals(verdict, metric_groups, recording):
+    """Write a short perf command that records totals and decides what limits a program.
+
+    Parameters
+    ----------
+    verdict : cmlib.topdown.verdict.Bottleneck
+        What limits the program, and the events that would decide it.
+    metric_groups : dict of str to str
+        Name of perf's metric group for level 1, by processor.
+    recording : cmlib.topdown.slot_summary.Recording
+
+    Returns
+    -------
+    str
+        For example, ``perf stat -M TopdownL1 -- ./app``. Metric groups of other processors follow in brackets. Empty if
+        neither events nor metric groups are known.
     """
     words = recorded_words(recording.command)
-    if metrics:
-        (_, group), *other_groups = metrics.items()
+    if metric_groups:
+        (_, group), *other_groups = metric_groups.items()
         line = command_line("perf", "stat", "-M", group, "--", *words)
         remark = "; ".join(f"{processor}: -M {name}" for processor, name in other_groups)
         return f"{line}   ({remark})" if line and remark else line
     if not verdict.deciding_events:
         return ""
-    pmu = recording.core
-    names = [
-        _spell_event(event, recording.modifier, pmu)
-        for event in ("instructions", "cycles", *verdict.deciding_events)
-    ]
+    names = _list_event_names(verdict, recording.modifier, recording.core)
     return command_line("perf", "stat", "-e", ",".join(names), "--", *words)
 
 
-def _spell_event(event, modifier, core):
-    """Write an event (name, or dict of ``code`` and ``name``) as ``perf stat -e`` takes it."""
-    if isinstance(event, str) and core:
-        return f"{core}/{event}/{modifier}"
+def _list_event_names(verdict, modifier, pmu):
+    """List instructions, cycles and the deciding events, as ``perf stat -e`` takes them."""
+    events = ("instructions", "cycles", *verdict.deciding_events)
+    return [_spell_event(event, modifier, pmu) for event in events]
+
+
+def _spell_event(event, modifier, pmu):
+    """Write an event as ``perf stat -e`` takes it.
+
+    `event` is a name, or a dict of ``name`` and ``code``. `pmu` may be "" for the default PMU.
+    """
+    if isinstance(event, str) and pmu:
+        return f"{pmu}/{event}/{modifier}"
     if isinstance(event, str):
         return f"{event}:{modifier}" if modifier else event
-    return f"{core or 'cpu'}/{event['code']},name={event['name']}/{modifier}"
+    return f"{pmu or 'cpu'}/{event['code']},name={event['name']}/{modifier}"

@@ -1,9 +1,8 @@
-"""Compute the share of the pipeline's slots in each category of a top-down table from counted events.
+"""Compute the share of slots in each category of a top-down table.
 
-:func:`account` takes rates of events (DataFrame, a row per step) and a table, and returns an :class:`Account`. A
-slot is a place for one operation that the processor can begin in a cycle; categories are kinds of its use or loss.
-Categories whose events were not counted are left out. Raises a ValueError if not even the number of slots was
-counted.
+:func:`account` takes rates of events and a table, and returns an :class:`Account`. A slot is an opportunity to begin
+one operation in a cycle. A category is one use or loss of slots, for example "back end". Level 1 divides all slots, and
+each category can have parts on the next level. Categories without counted events are left out.
 """
 
 from __future__ import annotations
@@ -17,29 +16,29 @@ from cmlib.errors import InputError
 from cmlib.spelling import spelling
 from cmlib.topdown.category_tables import TopdownTable, evaluate, names_in
 
-REMAINDER = "what the others leave"
-_SLOTS, _PARENT = "SLOTS", "PARENT"  # keys, beside events, of all slots and of the parent's slots
+REMAINDER = "what the others leave"  # stands for the formula of a remainder in Account.formulas
+# Keys of the number of all slots, and of the slots of the parent category, among the values of events.
+_SLOTS = "SLOTS"
+_PARENT = "PARENT"
 
 
 @dataclass(frozen=True)
 class Account:
-    """Shares of the pipeline's slots by category.
+    """Share of the slots in each category.
 
     Attributes
     ----------
     table : cmlib.topdown.category_tables.TopdownTable
-        The table (formulas of the categories) that was used.
-    shares : DataFrame, shape (steps, categories)
-        Shares of all slots (0–1, or slightly outside where counts are uncertain; NaN without slots). It has the
-        categories of level 1 that could be computed. Below level 1, the parts of a category are included if all of
-        them could be computed.
+        The table with the formulas of the categories.
+    shares : DataFrame, shape (n_steps, n_categories)
+        Shares of all slots (0–1). They may lie slightly outside this range, because counts have errors. NaN if a step
+        has no slots. Parts of a category are included only if all of its parts were computed.
     formulas : dict of str to str
-        The formula by which each category was computed, also of categories that are not in `shares`; ``what the
-        others leave`` for a remainder.
+        The formula that was used, by category. ``what the others leave`` for a remainder, which is the parent's slots
+        minus those of all other parts.
     missing : dict of str to tuple of str
-        Events that were not counted, by category that could not be computed; () for a remainder. It has categories
-        of level 1 and parts of categories in `shares`.
-    slots : Series, shape (steps,)
+        Events that would be needed, by category that could not be computed.
+    slots : Series, shape (n_steps,)
         Slots per cycle.
     """
 
@@ -50,83 +49,95 @@ class Account:
     slots: pd.Series
 
     def level(self, parent=""):
-        """Return the shares of one level of categories, as far as they were computed.
+        """Return the share of each part of a category.
 
         Parameters
         ----------
         parent : str, default ""
-            Category whose parts are returned. Default: the categories of level 1.
+            Name of the category. Default: all slots, so that the parts are level 1.
 
         Returns
         -------
         DataFrame
-            One row per step, one column per category.
+            One row per step, one column per part that was computed.
         """
         names = [part.name for part in self.table.parts(parent) if part.name in self.shares]
         return self.shares[names]
 
     def is_tested(self):
-        """Return True if the sum of level 1 tests the counts: all of it was counted, and nothing is a remainder."""
-        return (
-            self.table.has_testable_sum
-            and not {part.name for part in self.table.parts()} & self.missing.keys()
-        )
+        """Return True if the sum of level 1 shows whether the counts are right.
+
+        It does if every category of level 1 was computed from its own events.
+        """
+        level_1 = {part.name for part in self.table.parts()}
+        return self.table.has_testable_sum and not level_1 & self.missing.keys()
 
 
 def account(rates: pd.DataFrame, table: TopdownTable) -> Account:
-    """Distribute the slots of every step over the categories of a table (Yasin 2014).
+    """Compute the share of slots in each category of a table (Yasin 2014).
 
     Parameters
     ----------
     rates : DataFrame, shape (n_steps, n_events)
-        Events per cycle, in any spelling; ``cycles`` itself need not be there.
+        Events per cycle. The column ``cycles`` is not needed. Names may have any spelling.
     table : cmlib.topdown.category_tables.TopdownTable
-        Table of the processor (formulas of the categories), from :func:`cmlib.topdown.read_table`.
+        Top-down table of the processor, from :func:`cmlib.topdown.read_table`.
 
     Returns
     -------
     Account
-        The shares of the slots, the formulas used, and the events that are missing.
+        The shares, the formulas that were used, and the missing events.
 
     Raises
     ------
     ValueError
-        If the number of slots cannot be computed. The message names the events that this needs.
+        If the number of slots cannot be computed. The message names the missing events.
     """
     values = {spelling(name): rates[name] for name in reversed(rates.columns)}
     values |= {"cycles": pd.Series(1.0, index=rates.index)}
     slots, _ = _compute_first(table.slots, values)
     if slots is None:
-        lacking = ", ".join(_list_missing(table.slots[0], values))
-        raise InputError(f"the slots of {table.name} are counted by {lacking}, which was not recorded.")
+        missing_events = ", ".join(_list_missing(table.slots[0], values))
+        raise InputError(
+            f"the number of slots of {table.name} cannot be computed, because {missing_events} was not recorded."
+        )
     values[_SLOTS] = slots
     shares = {}
     formulas = {}
     missing = {}
     for parent in ["", *(category.name for category in table.categories)]:
         if not parent or parent in shares:
-            whole = shares[parent] * slots if parent else slots
-            _add_parts(table.parts(parent), values | {_PARENT: whole}, slots, shares, formulas, missing)
+            parent_slots = shares[parent] * slots if parent else slots
+            _add_parts(
+                table.parts(parent), values | {_PARENT: parent_slots}, slots, shares, formulas, missing
+            )
     ordered = [category.name for category in table.categories if category.name in shares]
     return Account(table, pd.DataFrame(shares, index=rates.index)[ordered], formulas, missing, slots)
 
 
 def sum_gap(computed):
-    """Compute by how much the four shares of level 1 exceed 1 in sum, in the first step of an :class:`Account`.
+    """Return the sum of the shares of level 1 in the first step, minus 1.
 
-    Returns 0 if a category could not be computed, or if one was computed as what the others leave: then they add up
-    in any case.
+    Returns 0 if a category was not computed, or if one is a remainder, because the sum is then always 1.
+
+    Parameters
+    ----------
+    computed : Account
+
+    Returns
+    -------
+    float
     """
-    level = computed.level()
-    are_all_computed = {part.name for part in computed.table.parts()} <= set(level)
-    has_remainder = any(computed.formulas[name] == REMAINDER for name in level)
+    level_1 = computed.level()
+    are_all_computed = {part.name for part in computed.table.parts()} <= set(level_1)
+    has_remainder = any(computed.formulas[name] == REMAINDER for name in level_1)
     if not are_all_computed or has_remainder:
         return 0.0
-    return float(level.iloc[0].sum() - 1)
+    return float(level_1.iloc[0].sum() - 1)
 
 
 def _add_parts(parts, values, slots, shares, formulas, missing):
-    """Compute the categories of one parent and add them to the dicts `shares`, `formulas` and `missing`."""
+    """Compute the parts of one category and add them to the dicts `shares`, `formulas` and `missing`."""
     slots_by_part = {}
     for part in parts:
         if not part.formulas:
@@ -137,6 +148,7 @@ def _add_parts(parts, values, slots, shares, formulas, missing):
         else:
             slots_by_part[part.name] = part_slots
             formulas[part.name] = formula
+    # A part without formulas is the remainder. It can be computed if all other parts are known.
     for part in parts:
         if part.formulas:
             continue
@@ -145,14 +157,17 @@ def _add_parts(parts, values, slots, shares, formulas, missing):
             formulas[part.name] = REMAINDER
         else:
             missing[part.name] = ()
-    # Parts below level 1 are shown only if all parts of their parent are known.
-    if parts and (not parts[0].parent or len(slots_by_part) == len(parts)):
+    is_level_1 = parts and not parts[0].parent
+    if is_level_1 or len(slots_by_part) == len(parts):
         for name, part_slots in slots_by_part.items():
             shares[name] = (part_slots / slots).replace([np.inf, -np.inf], np.nan)
 
 
 def _compute_first(formulas, values):
-    """Compute the first formula whose names all have a value: (values, formula), or (None, "") if there is none."""
+    """Compute the first formula with a value for every name.
+
+    Returns the result and the formula, or (None, "") if every formula has a name without a value.
+    """
     for formula in formulas:
         if not _list_missing(formula, values):
             value_by_name = {name: values[_find_key(name, values)] for name in names_in(formula)}
@@ -166,6 +181,9 @@ def _list_missing(formula, values):
 
 
 def _find_key(name, values):
-    """Return the key of a formula's name in `values`; ``slots`` is an event until the number of slots is known."""
-    word = {"slots": _SLOTS, "parent": _PARENT}.get(name)
-    return word if word in values else spelling(name)
+    """Return the key in `values` for a name in a formula.
+
+    The name ``slots`` means an event as long as the number of slots is not known.
+    """
+    key = {"slots": _SLOTS, "parent": _PARENT}.get(name)
+    return key if key in values else spelling(name)
