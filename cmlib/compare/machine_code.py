@@ -1,9 +1,9 @@
-"""Digest the functions and data of an x86-64 executable without addresses.
+"""Compare the functions and data of two x86-64 executables, without their addresses.
 
-Two links of the same code have equal digests. :func:`read_code` takes a path and returns a :class:`Code`;
-:func:`find_differences` names the functions and data that differ between two of them. An address in code or data is
-replaced by a text on its target: the name of a function or object, or the bytes of a constant without a name. Addresses
-are virtual, as the linker assigned them. MachineCodeError for files that are not of x86-64 or have no symbols.
+:func:`read_code` reads an ELF file and returns a :class:`Code`: a digest of each function and of each data object.
+:func:`find_differences` takes two of them and returns the names of the functions and data that differ.
+An address in code or data is replaced by a name, so that moving code or data changes no digest. The name consists of
+a function or object and an offset. Data without a symbol are replaced by a digest of their bytes.
 """
 
 import bisect
@@ -11,7 +11,10 @@ import hashlib
 import itertools
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,22 +22,36 @@ from cmlib.errors import CmlibError
 from cmlib.extras import check_extra
 from cmlib.io.archive.files import opened
 
-_NO_DATA = re.compile(
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.relocation import RelocationSection
+    from elftools.elf.sections import Section, SymbolTableSection
+
+# Sections that a compiler or linker fills. They are not data of the program.
+_TOOL_SECTIONS = re.compile(
     r"\.(eh_frame|gcc_except_table|got|interp|note|go|relro|stapsdt|typelink|itablink|tm_clone)"
 )
-# Symbols that are read as if they had no name: start-up code of compilers, which depends on the positions of sections.
-_UNNAMED = ("", "register_tm_clones", "deregister_tm_clones")
-_NO_CODE = ("STT_SECTION", "STT_FILE", "STT_TLS")
-_TO_RIP = re.compile(r"rip ([+-]) (0x[0-9a-f]+|[0-9])")
+# Ignored symbols: start-up code of compilers depends on the positions of sections.
+_IGNORED_SYMBOLS = ("", "register_tm_clones", "deregister_tm_clones")
+_IGNORED_SYMBOL_TYPES = ("STT_SECTION", "STT_FILE", "STT_TLS")
+# Flags of a section
+_IN_MEMORY = 0x2
+_IS_CODE = 0x4
+_IS_THREAD_LOCAL = 0x400
+# An operand relative to the instruction pointer: "qword ptr [rip + 0x2ee2]"
+_RIP_OFFSET = re.compile(r"rip ([+-]) (0x[0-9a-f]+|[0-9])")
 _NUMBER = re.compile(r"0x[0-9a-f]+")
 _BRANCH = re.compile(r"(j|call|loop|xbegin)")
 _PADDING = re.compile(r"^(?:nop|int3|data16|add \0? ?byte ptr \[rax\], al)")
-_DEEPEST = 3  # steps by which pointers in constants are followed, at most
-_LARGEST = 1 << 29  # bytes of a file, at most
+_ADDRESS = "\0"  # replaces an address in the text of an instruction
+_MOST_POINTERS = 3  # longest chain of pointers to follow in unnamed data
+_LARGEST = 1 << 29  # largest file [bytes]
+
+_Extent = TypeVar("_Extent", bound=tuple)
 
 
 class MachineCodeError(CmlibError):
-    """Raised for a file with functions that can't be distinguished: not of x86-64, or without symbols."""
+    """Raised if a file contains no x86-64 code or no symbols."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +61,14 @@ class Code:
     Attributes
     ----------
     functions : dict of str to list
-        By symbol, a list of bodies, because several static functions may share a name. A body is a tuple: a digest
-        (str) of the instructions without addresses, and a list of the targets of the addresses that were left out, each
-        a set of one or two names (the end of an object may be the start of another).
+        Bodies of the functions, keyed by symbol. Several static functions can share a symbol. A body is a tuple of
+        a digest (str) of the instructions and a list of the addresses in them. Each address is a set of one or two
+        names. It has two names if one object ends and another one begins at the address.
     objects : dict of str to Counter
-        By symbol, the digests of initialized data and how often each occurs; data without a symbol are listed under
-        the name of their section.
+        Digests of initialized data and their frequencies, keyed by symbol. The key of data without a symbol is the
+        name of their section.
     users : dict of str to set of str
-        By object, the functions with code that refers to it.
+        Functions that refer to an object, keyed by the symbol of the object.
     """
 
     functions: dict
@@ -59,8 +76,8 @@ class Code:
     users: dict
 
 
-def read_code(path):
-    """Read the functions and data of an executable or library of x86-64.
+def read_code(path: str | Path) -> Code:
+    """Read the functions and data of an x86-64 executable or library.
 
     Parameters
     ----------
@@ -75,9 +92,9 @@ def read_code(path):
     Raises
     ------
     MachineCodeError
-        If it is not an ELF file, is not of x86-64, or has no symbols.
+        If the file is not a complete ELF file, is for another processor, or has no symbols.
     ArchiveError
-        If it can't be read or is larger than 512 MiB.
+        If the file cannot be read or is larger than 512 MiB.
     CmlibError
         If the packages of the extra ``compare`` are not installed.
     """
@@ -90,17 +107,17 @@ def read_code(path):
             elf = ELFFile(file)
             if elf["e_machine"] != "EM_X86_64":
                 raise MachineCodeError(
-                    f"{path} contains no x86-64 machine code; other code can't be compared"
+                    f"{path} contains no x86-64 machine code. Only x86-64 code can be compared."
                 )
-            return _Image(elf, path).code()
+            return _Image(elf, path).digest()
         except (ELFError, UnicodeDecodeError, AttributeError, KeyError, TypeError, OverflowError) as error:
             raise MachineCodeError(f"{path} is not a complete ELF file: {error}") from error
 
 
-def find_differences(old, new):
+def find_differences(old: Code, new: Code) -> tuple[set[str], set[str]]:
     """Find the functions and data that differ between two programs.
 
-    A function differs if its instructions do, if only one program has it, or if it refers to data that differ.
+    A function differs if its instructions differ, if only one program has it, or if it refers to data that differ.
 
     Parameters
     ----------
@@ -112,7 +129,7 @@ def find_differences(old, new):
     functions : set of str
         Names of the functions that differ.
     unused_objects : set of str
-        Names of the data that differ and to which no function refers.
+        Names of the data that differ and are used by no function.
     """
     functions = {
         name
@@ -130,8 +147,8 @@ def find_differences(old, new):
     return functions, unused_objects
 
 
-def _have_same_bodies(old, new):
-    """Return True if two lists of bodies (see Code) are the same in any order: equal digests, and names that agree."""
+def _have_same_bodies(old: list, new: list) -> bool:
+    """Return True if each old function body has an equal new one, in any order."""
     unmatched = list(new)
     for old_body in old:
         match = next((body for body in unmatched if _are_same_body(old_body, body)), None)
@@ -141,309 +158,378 @@ def _have_same_bodies(old, new):
     return not unmatched
 
 
-def _are_same_body(old, new):
-    """Return True if two bodies have equal digests, and each pair of their targets has a name in common."""
-    old_digest, old_targets = old
-    new_digest, new_targets = new
-    return old_digest == new_digest and not any(map(set.isdisjoint, old_targets, new_targets))
+def _are_same_body(old: tuple, new: tuple) -> bool:
+    """Return True if two function bodies have equal instructions and equal addresses.
+
+    Two addresses are equal if they have a name in common.
+    """
+    old_digest, old_addresses = old
+    new_digest, new_addresses = new
+    return old_digest == new_digest and not any(map(set.isdisjoint, old_addresses, new_addresses))
 
 
-def _digest(text):
+def _compute_digest(text: str) -> str:
     """Hash a text to 24 hexadecimal digits."""
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
-_EMPTY = _digest("")
+_EMPTY = _compute_digest("")
 
 
 class _Image:
-    """An ELF file's sections, symbols and relocations by virtual address, from which :meth:`code` makes a Code.
+    """Sections, symbols and relocations of an ELF file, by virtual address.
+
+    :meth:`digest` makes the result of :func:`read_code`. Attributes marked "later" are filled by it.
 
     Attributes
     ----------
     fixed : bool
-        True if the program is not position-independent, so that addresses are numbers in its code.
+        True if the program must be loaded at a fixed address. Its code and data then contain addresses as numbers.
     sections : list of elftools.elf.sections.Section
-        Sections in memory, without thread-local ones, sorted by address; `starts` are their addresses.
+        Sections that are loaded into memory, sorted by address. Thread-local sections are left out.
+    section_starts : list of int
+        Addresses of `sections`.
     contents : dict of str to bytes
-        Content of each section by name.
+        Bytes of each section, keyed by section name.
     functions, objects : list of (int, int, str)
-        Start, end and name of functions, and of objects in data, sorted by start.
+        Start, end and name of each function and of each data object, sorted by start.
     relocations : dict of int to (str or None, int)
-        Symbol and addend by the address at which the linker or loader puts a pointer.
+        Symbol and offset of each pointer that the loader fills in, keyed by the address of the pointer.
+    data_starts : list of int
+        Sorted addresses at which unnamed data can begin (later).
     users : dict of str to set of str
-        The functions that refer to an object, filled by :meth:`code`.
-    constants : dict of int to str
-        Digests of data without a name, by their start.
-    referred : set of int
-        Addresses of such data to which code or data refer.
+        Functions that refer to an object, keyed by object (later).
+    unnamed_digests : dict of int to str
+        Digests of unnamed data, keyed by start (later).
+    used_unnamed : set of int
+        Addresses of the unnamed data to which code or data refer (later).
     """
 
-    def __init__(self, elf, path):
+    def __init__(self, elf: "ELFFile", path: str | Path) -> None:
         from elftools.elf.relocation import RelocationSection
         from elftools.elf.sections import SymbolTableSection
 
         self.fixed = elf["e_type"] == "ET_EXEC"
-        # Flags: 0x2 occupies memory (ALLOC), 0x4 is code (EXECINSTR), 0x400 is thread-local (TLS).
-        sections = [s for s in elf.iter_sections() if s["sh_flags"] & 2 and s["sh_addr"]]
-        sections = sorted((s for s in sections if not s["sh_flags"] & 0x400), key=lambda s: s["sh_addr"])
-        self.sections, self.starts = sections, [s["sh_addr"] for s in sections]
-        self.contents = {s.name: b"" if s["sh_type"] == "SHT_NOBITS" else s.data() for s in sections}
+        sections = [
+            section
+            for section in elf.iter_sections()
+            if section["sh_flags"] & _IN_MEMORY
+            and section["sh_addr"]
+            and not section["sh_flags"] & _IS_THREAD_LOCAL
+        ]
+        self.sections = sorted(sections, key=lambda section: section["sh_addr"])
+        self.section_starts = [section["sh_addr"] for section in self.sections]
+        self.contents = {
+            section.name: b"" if section["sh_type"] == "SHT_NOBITS" else section.data()
+            for section in self.sections
+        }
         table = elf.get_section_by_name(".symtab")
         if not isinstance(table, SymbolTableSection):
-            raise MachineCodeError(f"{path} has no symbols: compare it before `strip`, or link without -s")
+            raise MachineCodeError(
+                f"{path} has no symbols. Compare it before `strip`, or link it without -s."
+            )
         self.functions, self.objects = self._read_symbols(table)
         self.relocations = {}
         for section in elf.iter_sections():
-            if isinstance(section, RelocationSection) and section["sh_flags"] & 2:
-                self.relocations |= _read_relocations(section, elf.get_section(section["sh_link"]))
-        self.users = defaultdict(set)
-        self.constants = {}
-        self.referred = set()
+            if isinstance(section, RelocationSection) and section["sh_flags"] & _IN_MEMORY:
+                symbols = elf.get_section(section["sh_link"])
+                self.relocations |= _read_relocations(section, symbols)
+        self.data_starts: list[int] = []
+        self.users: defaultdict[str, set[str]] = defaultdict(set)
+        self.unnamed_digests: dict[int, str] = {}
+        self.used_unnamed: set[int] = set()
 
-    def _read_symbols(self, table):
-        """Read two lists of (start, end, name), sorted by start: functions, and objects in data."""
-        functions, objects = {}, {}
-        for symbol in table.iter_symbols():
-            start, size, kind = symbol["st_value"], symbol["st_size"], symbol["st_info"]["type"]
-            section = self.section(start) if isinstance(symbol["st_shndx"], int) else None
-            if symbol.name in _UNNAMED or section is None or kind in _NO_CODE:
-                continue
-            is_code = section["sh_flags"] & 4
-            if is_code or size:
-                symbols = functions if is_code else objects
-                name_and_size = symbol.name, size
-                symbols[start] = min(symbols.get(start, name_and_size), name_and_size)
-        ordered = sorted(functions)
-        extents = []
-        for start, following in zip(ordered, [*ordered[1:], 1 << 64], strict=True):
-            name, size = functions[start]
-            section = self.section(start)
-            end = min(start + size if size else following, _end(section))
-            extents.append((start, end, name))
-        return extents, [(start, start + size, name) for start, (name, size) in sorted(objects.items())]
-
-    def section(self, address):
-        """Return the section of an address; None if it is in no section."""
-        position = bisect.bisect_right(self.starts, address) - 1
-        return self.sections[position] if position >= 0 and address < _end(self.sections[position]) else None
-
-    def bytes_of(self, start, end):
-        """Return the file's bytes between two addresses, up to the end of the section; b"" outside of sections."""
-        section = self.section(start)
-        if section is None:
-            return b""
-        section_start = section["sh_addr"]
-        return self.contents[section.name][start - section_start : end - section_start]
-
-    def code(self):
-        """Make the Code of the file."""
+    def digest(self) -> Code:
+        """Compute the digests of all functions and data."""
         from capstone import CS_ARCH_X86, CS_MODE_64, Cs
 
         self.disassembler = Cs(CS_ARCH_X86, CS_MODE_64)
         self.disassembler.skipdata = True
         bodies = [(name, *self._read_instructions(start, end)) for start, end, name in self.functions]
-        self.cuts = self._find_cuts(target for *_, targets in bodies for target in targets)
+        self.data_starts = self._find_data_starts(
+            address for _, _, addresses in bodies for address in addresses
+        )
         functions = defaultdict(list)
-        for name, text, targets in bodies:
-            functions[name].append((_digest(text), [self._name_target(target, name) for target in targets]))
-        return Code(dict(functions), self._digest_objects(), dict(self.users))
+        for name, text, addresses in bodies:
+            names_by_address = [self._name_address(address, name) for address in addresses]
+            functions[name].append((_compute_digest(text), names_by_address))
+        # The names of addresses fill `users` and `used_unnamed`, on which the digests of objects depend.
+        objects = self._digest_objects()
+        return Code(dict(functions), objects, dict(self.users))
 
-    def _digest_objects(self):
-        """Return the digests of initialized data by symbol or section, and how often each occurs: dict of Counters.
+    # Sections, symbols and bytes
 
-        Data without a name are listed only if nothing refers to them: otherwise their digest is part of the text of the
-        function or data that refers to them. `referred` must be filled before; :meth:`code` does it when it names the
-        targets of functions, and the first loop when it follows the pointers in objects.
-        """
-        objects = defaultdict(Counter)
-        for start, end, name in self.objects:
-            content = self._describe_content(start, end) if self._is_data(self.section(start)) else ""
-            objects[name][_digest(f"{end - start} {content}")] += 1
-        for start in self.cuts:
-            has_name = start in self.referred or _find_covering(self.objects, start) is not None
-            if has_name or not self._is_data(self.section(start)):
+    def _read_symbols(self, table: "SymbolTableSection") -> tuple[list, list]:
+        """Read the start, end and name of all functions and of all data objects."""
+        functions: dict[int, tuple[str, int]] = {}
+        objects: dict[int, tuple[str, int]] = {}
+        for symbol in table.iter_symbols():
+            start, size, kind = symbol["st_value"], symbol["st_size"], symbol["st_info"]["type"]
+            section = self._find_section(start) if isinstance(symbol["st_shndx"], int) else None
+            if symbol.name in _IGNORED_SYMBOLS or section is None or kind in _IGNORED_SYMBOL_TYPES:
                 continue
-            constant = self._digest_constant(start)
-            if constant != _EMPTY:
-                objects[self.section(start).name][constant] += 1
-        return dict(objects)
+            is_code = section["sh_flags"] & _IS_CODE
+            if is_code or size:
+                symbols = functions if is_code else objects
+                name_and_size = symbol.name, size
+                # Of several names at one address, the first in the alphabet is used.
+                symbols[start] = min(symbols.get(start, name_and_size), name_and_size)
+        function_extents = self._find_function_ends(functions)
+        object_extents = [(start, start + size, name) for start, (name, size) in sorted(objects.items())]
+        return function_extents, object_extents
 
-    def _is_data(self, section):
-        """Return True if a section contains the program's own initialized data."""
-        is_content = section["sh_type"] == "SHT_PROGBITS" and not section["sh_flags"] & 4
-        return is_content and not _NO_DATA.match(section.name)
+    def _find_function_ends(self, functions: dict[int, tuple[str, int]]) -> list[tuple[int, int, str]]:
+        """Return the start, end and name of functions, from their name and size keyed by start.
 
-    def _disassemble(self, start, end):
-        """Iterate over (address, size, mnemonic, operands) of the instructions between two addresses."""
-        return self.disassembler.disasm_lite(self.bytes_of(start, end), start)
+        A function of unknown size (0) ends at the next function or at the end of its section.
+        """
+        starts = sorted(functions)
+        extents = []
+        for start, next_start in zip(starts, [*starts[1:], 1 << 64], strict=True):
+            name, size = functions[start]
+            end = start + size if size else next_start
+            extents.append((start, min(end, _end(self._find_section(start))), name))
+        return extents
 
-    def _read_instructions(self, start, end):
-        """Read a function's instructions as text without addresses, and the list of these addresses."""
-        lines, targets = [], []
+    def _find_section(self, address: int) -> "Section | None":
+        """Return the section that contains an address, or None if none does."""
+        position = bisect.bisect_right(self.section_starts, address) - 1
+        if position < 0 or address >= _end(self.sections[position]):
+            return None
+        return self.sections[position]
+
+    def _read_bytes(self, start: int, end: int) -> bytes:
+        """Return the bytes between two addresses of a section; empty if `start` is in no section."""
+        section = self._find_section(start)
+        if section is None:
+            return b""
+        section_start = section["sh_addr"]
+        return self.contents[section.name][start - section_start : end - section_start]
+
+    @staticmethod
+    def _is_data(section: "Section") -> bool:
+        """Return True if a section contains initialized data of the program."""
+        is_content = section["sh_type"] == "SHT_PROGBITS" and not section["sh_flags"] & _IS_CODE
+        return is_content and not _TOOL_SECTIONS.match(section.name)
+
+    def _find_data_starts(self, code_addresses: Iterable[int]) -> list[int]:
+        """Find the sorted addresses at which data without a symbol can begin.
+
+        These are the addresses in code and pointers, and the ends of sections and objects.
+        """
+        starts = {*code_addresses, *self.section_starts}
+        for start, end, _ in self.objects:
+            starts.update((start, end))
+        starts.update(offset for symbol, offset in self.relocations.values() if symbol is None)
+        if self.fixed:
+            for section in filter(self._is_data, self.sections):
+                starts.update(self._find_pointers(section["sh_addr"], _end(section)).values())
+        return sorted(start for start in starts if self._find_section(start) is not None)
+
+    # Code
+
+    def _disassemble(self, start: int, end: int) -> Iterator[tuple[int, int, str, str]]:
+        """Iterate over the address, size, mnemonic and operands of instructions."""
+        return self.disassembler.disasm_lite(self._read_bytes(start, end), start)
+
+    def _read_instructions(self, start: int, end: int) -> tuple[str, list[int]]:
+        """Return the instructions of a function as text without addresses, and the list of its addresses."""
+        lines = []
+        addresses: list[int] = []
         for address, size, mnemonic, operands in self._disassemble(start, end):
             if _BRANCH.match(mnemonic) and operands.startswith("0x"):
                 target = int(operands, 16)
                 if start <= target < end:
                     operands = f"+{target - start:x}"
                 else:
-                    operands = "\0"
-                    targets.append(target)
-            elif match := _TO_RIP.search(operands):
-                offset = int(match[1] + match[2], 0)
-                targets.append(address + size + offset)
-                operands = operands.replace(match[0], "\0")
+                    operands = _ADDRESS
+                    addresses.append(target)
+            elif match := _RIP_OFFSET.search(operands):
+                addresses.append(address + size + int(match[1] + match[2], 0))
+                operands = operands.replace(match[0], _ADDRESS)
             elif self.fixed:
-                numbers = [n for n in _NUMBER.findall(operands) if self.section(int(n, 16))]
-                targets += [int(number, 16) for number in numbers]
-                operands = _NUMBER.sub(lambda n: "\0" if n[0] in numbers else n[0], operands)  # noqa: B023
+                operands, numbers = self._mask_numbers(operands)
+                addresses += numbers
             lines.append(f"{mnemonic} {operands}")
         while lines and _PADDING.match(lines[-1]):
             lines.pop()
-        return "\n".join(lines), targets
+        return "\n".join(lines), addresses
 
-    def _find_cuts(self, targets):
-        """Find the sorted addresses at which data without a symbol may begin."""
-        cuts = {*targets, *self.starts}
-        cuts.update(edge for start, end, _ in self.objects for edge in (start, end))
-        cuts.update(addend for symbol, addend in self.relocations.values() if symbol is None)
-        if self.fixed:
-            for section in filter(self._is_data, self.sections):
-                cuts.update(self._find_pointers(section["sh_addr"], _end(section)).values())
-        return sorted(cut for cut in cuts if self.section(cut) is not None)
+    def _mask_numbers(self, operands: str) -> tuple[str, list[int]]:
+        """Mask the numbers in operands that are addresses, and return the text and these addresses."""
+        numbers = [number for number in _NUMBER.findall(operands) if self._find_section(int(number, 16))]
+        masked = _NUMBER.sub(lambda match: _ADDRESS if match[0] in numbers else match[0], operands)
+        return masked, [int(number, 16) for number in numbers]
 
-    def _find_pointers(self, start, end):
-        """Find the pointers in data: a dict from the address of a pointer to the address that it contains."""
-        first = -(-start // 8) * 8
-        if not self.fixed:
-            relocated = filter(self.relocations.__contains__, range(first, end - 7, 8))
-            return {address: self.relocations[address][1] for address in relocated}
-        content = self.bytes_of(start, end)[first - start :]
-        words = np.frombuffer(content[: len(content) // 8 * 8], "<u8")
-        inside = np.flatnonzero((words >= self.starts[0]) & (words < _end(self.sections[-1])))
-        return {first + 8 * int(k): int(words[k]) for k in inside if self.section(int(words[k]))}
+    # Names of addresses
 
-    def _name_target(self, target, user):
-        """Return the names (set) of a target: of the data or code at the address, and of an object that ends there.
+    def _name_address(self, address: int, function: str) -> set[str]:
+        """Return the names of an address in a function.
 
-        `user` is the function that refers to it.
+        The first name is from the data or code at the address. There is a second one if an object ends there.
         """
-        names = {self._describe_target(target, user)}
-        position = bisect.bisect_left(self.objects, (target,)) - 1
+        names = {self._describe_address(address, function)}
+        position = bisect.bisect_left(self.objects, (address,)) - 1
         if position >= 0:
             start, end, name = self.objects[position]
-            if end == target:
-                names.add(f"{name}+{target - start:x}")
+            if end == address:
+                names.add(f"{name}+{address - start:x}")
         return names
 
-    def _describe_target(self, target, user="", depth=0):
-        """Return a text on the data or code at an address that does not depend on the address.
+    def _describe_address(self, address: int, function: str = "", n_pointers: int = 0) -> str:
+        """Describe the code or data at an address by a text that does not depend on the address.
 
-        `user` is the function that refers to it, or "".
+        `function` is the name of the function that contains the address. `n_pointers` is the number of pointers that
+        led to the address.
         """
-        section = self.section(target)
+        section = self._find_section(address)
         if section is None:
             return "outside"
-        if section.name.startswith(".got") and target in self.relocations:
-            return self._follow_pointer(target, self.relocations[target][1], depth)
-        if section["sh_flags"] & 4:
+        if section.name.startswith(".got") and address in self.relocations:
+            _, offset = self.relocations[address]
+            return self._describe_pointer(address, offset, n_pointers)
+        if section["sh_flags"] & _IS_CODE:
             if section.name.startswith(".plt"):
-                return self._follow_stub(target)
-            return self._locate_in_function(target)
-        covering = _find_covering(self.objects, target)
-        if covering is not None:
-            start, _, name = covering
-            if user:
-                self.users[name].add(user)
-            return f"{name}+{target - start:x}"
-        self.referred.add(target)
-        return self._digest_constant(target, depth) if self._is_data(section) else section.name
+                return self._name_linked_function(address)
+            return self._name_code_address(address)
+        extent = _find_extent(self.objects, address)
+        if extent is not None:
+            start, _, name = extent
+            if function:
+                self.users[name].add(function)
+            return f"{name}+{address - start:x}"
+        self.used_unnamed.add(address)
+        return self._digest_unnamed(address, section, n_pointers) if self._is_data(section) else section.name
 
-    def _locate_in_function(self, target):
-        """Write an address in code as ``FUNCTION+OFFSET``."""
-        covering = _find_covering(self.functions, target)
-        if covering is None:
+    def _name_code_address(self, address: int) -> str:
+        """Return an address in code as ``FUNCTION+OFFSET``, or ``code`` outside of functions."""
+        extent = _find_extent(self.functions, address)
+        if extent is None:
             return "code"
-        start, _, name = covering
-        return f"{name}+{target - start:x}"
+        start, _, name = extent
+        return f"{name}+{address - start:x}"
 
-    def _follow_stub(self, target):
+    def _name_linked_function(self, address: int) -> str:
         """Return the function to which an entry of the procedure linkage table (PLT) jumps."""
-        for address, size, _, operands in self._disassemble(target, target + 16):
-            match = _TO_RIP.search(operands)
+        for position, size, _, operands in self._disassemble(address, address + 16):
+            match = _RIP_OFFSET.search(operands)
             if match:
-                entry = address + size + int(match[1] + match[2], 0)
-                symbol, addend = self.relocations.get(entry, ("stub", 0))
-                return f"{symbol}+{addend}" if symbol else self._locate_in_function(addend)
+                pointer = position + size + int(match[1] + match[2], 0)
+                symbol, offset = self.relocations.get(pointer, ("stub", 0))
+                return f"{symbol}+{offset}" if symbol else self._name_code_address(offset)
         return "stub"
 
-    def _digest_constant(self, start, depth=0):
-        """Digest data without a name, from `start` up to the next address to which something refers.
+    # Data
 
-        A compiler makes a table of jumps for a ``switch`` statement: distances from the table to code. They change if
-        code moves, so a table at `start` is digested by its targets, and the bytes after it by their content. Zeros at
-        the end are alignment. Beyond `_DEEPEST` pointers, return the name of the section.
+    def _digest_objects(self) -> dict[str, Counter]:
+        """Count the digests of initialized data, keyed by symbol or section.
+
+        Unnamed data are included only if no code or data refer to them. Otherwise their digest is already a part of
+        the digest of the function or data that refer to them.
         """
-        if depth > _DEEPEST:
-            return self.section(start).name
-        if start not in self.constants:
-            # A placeholder: data that refer to themselves, directly or not, would be followed without end.
-            self.constants[start] = self.section(start).name
-            next_cut = bisect.bisect_right(self.cuts, start)
-            end = min([_end(self.section(start)), *self.cuts[next_cut : next_cut + 1]])
-            jumps = self._read_jumps(start, end)
-            other_content = self._describe_content(start + 4 * len(jumps), end, depth).rstrip("0")
-            self.constants[start] = _digest("\n".join(jumps) + other_content)
-        return self.constants[start]
+        objects: dict[str, Counter] = defaultdict(Counter)
+        for start, end, name in self.objects:
+            content = self._describe_bytes(start, end) if self._is_data(self._find_section(start)) else ""
+            objects[name][_compute_digest(f"{end - start} {content}")] += 1
+        # The loop above follows the pointers in named data, and so completes `used_unnamed`.
+        for start in self.data_starts:
+            is_covered = start in self.used_unnamed or _find_extent(self.objects, start) is not None
+            section = self._find_section(start)
+            if is_covered or section is None or not self._is_data(section):
+                continue
+            digest = self._digest_unnamed(start, section)
+            if digest != _EMPTY:
+                objects[section.name][digest] += 1
+        return dict(objects)
 
-    def _read_jumps(self, start, end):
-        """Read the targets of a table of jumps (list of ``FUNCTION+OFFSET``); empty if no table begins at `start`.
+    def _digest_unnamed(self, start: int, section: "Section", n_pointers: int = 0) -> str:
+        """Digest the unnamed data between `start` and the next start of data in a section.
 
-        An entry is the distance of its target from `start`, in four bytes. The table ends before the first entry that
-        leads to no function. Ordinary data are rarely mistaken for a table, because small numbers lead to addresses
-        near `start`, where no functions are. A number that is a distance to a function by chance is written as its
-        target; a changed number is another target. A pointer that the loader fills in is not an entry.
+        Return the name of the section if a chain of more than three pointers led to the data.
         """
+        if n_pointers > _MOST_POINTERS:
+            return section.name
+        if start not in self.unnamed_digests:
+            # This value ends the recursion if data refer to themselves.
+            self.unnamed_digests[start] = section.name
+            next_position = bisect.bisect_right(self.data_starts, start)
+            end = min([_end(section), *self.data_starts[next_position : next_position + 1]])
+            jumps = self._read_jump_table(start, end)
+            content = self._describe_bytes(start + 4 * len(jumps), end, n_pointers)
+            content = content.rstrip("0")  # alignment
+            self.unnamed_digests[start] = _compute_digest("\n".join(jumps) + content)
+        return self.unnamed_digests[start]
+
+    def _read_jump_table(self, start: int, end: int) -> list[str]:
+        """Read the targets of a jump table, which a compiler makes for a ``switch`` statement.
+
+        Each target is a text ``FUNCTION+OFFSET``. The list is empty if no table begins at `start`.
+        """
+        # An entry is the distance from `start` to code, in four bytes. The distances change if code moves, so the
+        # targets are compared in their place. The table ends before the first entry that leads to no function.
+        # Other data are rarely mistaken for a table: small numbers lead to addresses near `start`, without functions.
+        # A number that leads to a function by chance is written as a target, and a changed number as another target.
         if start in self.relocations:
-            return []
-        words = np.frombuffer(self.bytes_of(start, start + (end - start) // 4 * 4), "<i4").tolist()
-        targets = (self._locate_in_function(start + word) for word in words)
+            return []  # a pointer that the loader fills in
+        n_bytes = (end - start) // 4 * 4
+        distances = np.frombuffer(self._read_bytes(start, start + n_bytes), "<i4").tolist()
+        targets = (self._name_code_address(start + distance) for distance in distances)
         return list(itertools.takewhile(lambda target: target != "code", targets))
 
-    def _describe_content(self, start, end, depth=0):
-        """Return the bytes between two addresses as hexadecimal digits, with texts on their targets for pointers."""
+    def _describe_bytes(self, start: int, end: int, n_pointers: int = 0) -> str:
+        """Write the bytes between two addresses as hexadecimal digits, with the target of each pointer as text."""
         if start >= end:
             return ""
         parts = []
         position = start
         for address, target in self._find_pointers(start, end).items():
-            parts += [self.bytes_of(position, address).hex(), self._follow_pointer(address, target, depth)]
+            parts.append(self._read_bytes(position, address).hex())
+            parts.append(self._describe_pointer(address, target, n_pointers))
             position = address + 8
-        return "|".join([*parts, self.bytes_of(position, end).hex()])
+        parts.append(self._read_bytes(position, end).hex())
+        return "|".join(parts)
 
-    def _follow_pointer(self, address, target, depth):
-        """Return a text on the target of the pointer at `address`: a symbol of another file, or a text on `target`."""
-        symbol, addend = self.relocations.get(address, (None, target))
-        return f"{symbol}+{addend}" if symbol else self._describe_target(target, depth=depth + 1)
+    def _find_pointers(self, start: int, end: int) -> dict[int, int]:
+        """Find the pointers in data, and return the target of each, keyed by the address of the pointer."""
+        first = -(-start // 8) * 8
+        if not self.fixed:
+            relocated = filter(self.relocations.__contains__, range(first, end - 7, 8))
+            return {address: self.relocations[address][1] for address in relocated}
+        content = self._read_bytes(start, end)[first - start :]
+        words = np.frombuffer(content[: len(content) // 8 * 8], "<u8")
+        is_in_range = (words >= self.section_starts[0]) & (words < _end(self.sections[-1]))
+        return {
+            first + 8 * int(position): int(words[position])
+            for position in np.flatnonzero(is_in_range)
+            if self._find_section(int(words[position]))
+        }
+
+    def _describe_pointer(self, address: int, target: int, n_pointers: int) -> str:
+        """Describe the target of the pointer at `address`: a symbol of another file, or the data or code."""
+        symbol, offset = self.relocations.get(address, (None, target))
+        return f"{symbol}+{offset}" if symbol else self._describe_address(target, n_pointers=n_pointers + 1)
 
 
-def _read_relocations(section, names):
-    """Read the entries of a section of relocations: a dict from address to (name of the symbol or None, addend)."""
+def _read_relocations(
+    section: "RelocationSection", symbols: "SymbolTableSection"
+) -> dict[int, tuple[str | None, int]]:
+    """Read the symbol (None if unnamed) and offset of each relocation, keyed by address."""
     relocations = {}
     for entry in section.iter_relocations():
         symbol = entry["r_info_sym"]
-        name = names.get_symbol(symbol).name if symbol else None
-        relocations[entry["r_offset"]] = name, entry["r_addend"] if section.is_RELA() else 0
+        name = symbols.get_symbol(symbol).name if symbol else None
+        offset = entry["r_addend"] if section.is_RELA() else 0
+        relocations[entry["r_offset"]] = name, offset
     return relocations
 
 
-def _end(section):
+def _end(section: "Section") -> int:
     """Return the first address after a section."""
     return section["sh_addr"] + section["sh_size"]
 
 
-def _find_covering(extents, address):
-    """Return the (start, end, name) of a sorted list that contains an address; None if there is none."""
+def _find_extent(extents: list[_Extent], address: int) -> _Extent | None:
+    """Find the (start, end, name) that contains an address in a list sorted by start, or None."""
     position = bisect.bisect_right(extents, (address, 1 << 65)) - 1
     if position < 0:
         return None
