@@ -161,7 +161,7 @@ def test_broken_and_foreign_files_do_not_stop_it(trees):
 
 
 def test_trees_without_source_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="no source of C"):
+    with pytest.raises(ValueError, match="no source file in C"):
         read_functions(tmp_path)
 
 

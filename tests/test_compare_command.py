@@ -205,7 +205,7 @@ def test_contention_for_a_lock_is_found_in_its_region_for_real(built, tmp_path):
         ),
         (
             ["--old-source", "{0}", "--new-source", "/dev", "{0}/work 1", "{0}/work 1"],
-            "no source of C, C++, Python",
+            "no source file in C, C++, Python",
         ),
     ],
 )

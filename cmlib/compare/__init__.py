@@ -1,9 +1,9 @@
-"""Compare two versions of a program by running both, and count regions of a program.
+"""Compare two versions of a program, and count events in regions of a program.
 
-`compare_programs` takes two commands and returns the verdict as a dict (slower, faster or no change, and in which
-functions); `compare_simulated` does so by simulated counts; `region` counts a block of a Python program. Names are
-loaded when they are first used, so that a program that only counts its regions loads nothing else. CmlibError if a
-command fails or the two can't be compared.
+:func:`compare_programs` runs two commands several times and compares their times and counts.
+:func:`compare_simulated` compares simulated counts. Both return a dict with the verdict (for example, slower
+or no change) and the functions that changed. :func:`region` counts events in a block of a Python program.
+Names are imported on first use, so that `region` adds little to the start of a program.
 """
 
 import lazy_loader

@@ -1,10 +1,10 @@
-"""Compare the counters of two versions of a program by rank tests over several runs of each.
+"""Test whether the counters of two versions of a program differ, and in which functions.
 
-:func:`compare_versions` takes the runs of the version before ("good" runs) and of the new version. A run is a DataFrame
-with one row per sample: function, location, and one column per counter. The result is a :class:`VersionComparison`:
-whether the versions differ, the p-value, and the functions and counters that differ; or the reasons why they can't be
-compared. ValueError for values that are not finite, or a run without samples. :mod:`cmlib.compare.times` compares
-times.
+:func:`compare_versions` takes the runs of both versions and returns a :class:`VersionComparison`. A run is a
+DataFrame with one row per sample: function, location, and one column per counter.
+:class:`cmlib.anomaly.detector.AutoPerf` is fitted to the runs of the old version, called good runs. A rank
+test then compares the distances of new and good runs from this model. :mod:`cmlib.compare.times` compares run
+times instead.
 """
 
 from __future__ import annotations
@@ -24,28 +24,34 @@ from cmlib.locations import LOCATION_COLUMNS
 __all__ = ["compare_versions"]
 
 _FEWEST_GOOD_RUNS = 5
-_ANOMALY_THRESHOLD = 1.0  # distance above which AutoPerf calls a sample anomalous
+_ANOMALY_THRESHOLD = 1.0  # AutoPerf calls samples with a larger distance anomalous
 
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """Whether the counters of two versions differ, and in which functions.
+    """Result of comparing the counters of two versions.
 
     Attributes
     ----------
     anomalous : bool or None
-        None if the comparison was refused.
+        True if the counters of at least one function differ. None if the versions cannot be compared.
     p_value : float
-        p-value (0-1) of the hypothesis that all runs are of the same version, Bonferroni-corrected; NaN if refused.
+        Smallest p-value of all functions, after Bonferroni's correction. NaN if the versions cannot be
+        compared.
     functions : DataFrame
-        One row per compared function, smallest p-value first. Columns: function, p_value (corrected), significant,
-        relevant, anomalous (significant and relevant), new_exceeding and good_exceeding (shares of the new and of the
-        good samples that AutoPerf calls anomalous, because their distance is above 1).
+        One row per function, smallest p-value first, with the following columns:
+
+        - ``function``: name
+        - ``p_value``: corrected p-value
+        - ``significant``: the p-value is at most `alpha`
+        - ``relevant``: the median of the new runs exceeds all good runs
+        - ``anomalous``: significant and relevant
+        - ``new_exceeding``, ``good_exceeding``: fraction of new and good samples with a distance above 1
     causes : DataFrame
-        Counters that cause the difference in the anomalous functions, as `AutoPerf.causes` ranks them; empty if no
-        function is anomalous.
+        Counters that cause the differences, as returned by `AutoPerf.causes`. Empty if no function is
+        anomalous.
     refused : tuple of str
-        Reasons why no comparison was made, each with advice; empty otherwise.
+        Reasons why the versions cannot be compared. Empty if they can.
     """
 
     anomalous: bool | None
@@ -62,28 +68,28 @@ def compare_versions(
     alpha: float = 0.01,
     detector: AutoPerf | None = None,
 ) -> VersionComparison:
-    """Compare the counters of a new version with those of the version before.
+    """Compare the counters of a new version with those of the old version.
 
     Parameters
     ----------
     good_runs, new_runs : sequence of DataFrame
-        Runs, one row per sample: function, location, and the counters [events per instruction, or per unit of work].
+        Runs of the old and the new version. Each has one row per sample: function, location, and one column
+        per counter [events per instruction, or per unit of work].
     alpha : float, default 0.01
-        Accepted probability of a false alarm.
+        Probability of a false alarm.
     detector : cmlib.anomaly.detector.AutoPerf, optional
-        Detector that is fitted to the good runs. Default: one with default settings.
+        Detector to fit to the good runs. Default: a detector with default settings.
 
     Returns
     -------
     VersionComparison
-        `anomalous`, `p_value`, and the functions and counters that differ. `refused` contains the reasons if no
-        comparison was made: fewer than five good runs, different events, functions without a good run, or too few new
-        runs for `alpha`.
+        Its attribute `refused` contains the reasons if the versions cannot be compared. For example, there
+        are fewer than five good runs, or the runs have different events.
 
     Raises
     ------
-    ValueError
-        If a value isn't finite, or a run has no samples.
+    InputError
+        If a value is not finite or a run has no samples.
     """
     refused = list_obstacles(good_runs, new_runs, alpha=alpha)
     if refused:
@@ -92,36 +98,32 @@ def compare_versions(
     return compare_runs(detector.fit(good_runs), new_runs, alpha=alpha)
 
 
-def compare_runs(detector, new_runs, *, alpha=0.01):
+def compare_runs(
+    detector: AutoPerf, new_runs: Sequence[pd.DataFrame], *, alpha: float = 0.01
+) -> VersionComparison:
     """Compare new runs with the good runs of a fitted detector.
 
-    The detector computes the distance of each sample from the good runs. For each run and function, two numbers
-    summarize these distances: their median and their 90 % quantile. A one-sided Mann-Whitney test compares each of the
-    two between the new runs and the held-out good runs. The smaller p-value counts, after Bonferroni's correction for
-    two tests per function.
-
-    A function is anomalous if the difference is both significant and relevant. It is significant if the p-value is at
-    most `alpha`. It is relevant if the median over the new runs is above the maximum over the good runs. The second
-    condition allows for drift: two recordings of one version differ by more than the runs within a recording.
+    A function is anomalous if its difference is significant and relevant. A difference is significant if its
+    p-value is at most `alpha`. It is relevant if the median of the new runs exceeds the maximum of the good
+    runs. This second condition allows for drift between recordings.
 
     Parameters
     ----------
     detector : cmlib.anomaly.detector.AutoPerf
-        Fitted to the good runs.
+        Detector, fitted to the good runs.
     new_runs : sequence of DataFrame
-        Normalized samples: function, location, and the counters.
-    alpha : float
-        Accepted probability of a false alarm.
+        Runs with the functions and counters of the good runs.
+    alpha : float, default 0.01
+        Probability of a false alarm.
 
     Returns
     -------
     VersionComparison
-        `anomalous`, `p_value`, and the functions and counters that differ; never refused.
 
     Raises
     ------
-    ValueError
-        If a run has other counters or functions than the good ones, or values that are not finite.
+    InputError
+        If a run has other counters or functions than the good runs, or a value is not finite.
     """
     new_summaries = detector.summarize(new_runs)
     good_by_function = dict(list(detector.held_out_.groupby("function")))
@@ -144,18 +146,22 @@ def compare_runs(detector, new_runs, *, alpha=0.01):
     )
 
 
-def _compare_function(function, new_summaries, good_summaries, n_tests, alpha):
-    """Compare a function between new and good runs: a row (dict) of ``VersionComparison.functions``.
+def _compare_function(
+    function: str, new_summaries: pd.DataFrame, good_summaries: pd.DataFrame, n_tests: int, alpha: float
+) -> dict:
+    """Test whether a function differs, and return a row of ``VersionComparison.functions``.
 
-    The summaries have one row per run, as `AutoPerf.summarize` returns them.
+    The summaries have one row per run, as returned by `AutoPerf.summarize`.
     """
+    # Two numbers summarize the distances of a run: the median and the 90 % quantile. Each is tested, and the smaller
+    # p-value counts, after Bonferroni's correction.
     p_values = {
         distance: stats.mannwhitneyu(
             new_summaries[distance], good_summaries[distance], alternative="greater"
         ).pvalue
         for distance in DISTANCES
     }
-    clearest = min(p_values, key=p_values.get)
+    clearest = min(p_values, key=lambda distance: p_values[distance])
     p_value = min(1.0, float(p_values[clearest]) * n_tests)
     is_significant = p_value <= alpha
     is_relevant = bool(new_summaries[clearest].median() > good_summaries[clearest].max())
@@ -170,22 +176,29 @@ def _compare_function(function, new_summaries, good_summaries, n_tests, alpha):
     }
 
 
-def list_obstacles(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_machine=None):
-    """List the reasons why the counters of two versions can't be compared.
+def list_obstacles(
+    good_runs: Sequence[pd.DataFrame],
+    new_runs: Sequence[pd.DataFrame],
+    *,
+    alpha: float = 0.01,
+    good_machine: dict | None = None,
+    new_machine: dict | None = None,
+) -> tuple[str, ...]:
+    """List the reasons why the counters of two versions cannot be compared.
 
     Parameters
     ----------
     good_runs, new_runs : sequence of DataFrame
-        Runs, one row per sample: function, location, and the counters.
+        Runs of the old and the new version, one row per sample.
     alpha : float, default 0.01
-        Accepted probability of a false alarm.
+        Probability of a false alarm.
     good_machine, new_machine : dict, optional
-        Descriptions of the machines on which they were recorded. Default: machines are not compared.
+        Descriptions of the machines. Default: machines are not compared.
 
     Returns
     -------
     tuple of str
-        One sentence per reason; empty if the versions can be compared.
+        One sentence per reason. Empty if the versions can be compared.
     """
     obstacles = _list_differences(good_machine or {}, new_machine or {})
     if len(good_runs) < _FEWEST_GOOD_RUNS or not len(new_runs):
@@ -194,10 +207,10 @@ def list_obstacles(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_ma
             "needed"
         )
         return tuple(obstacles)
-    events_by_run = [
+    events_of_runs = [
         {column for column in run if column not in LOCATION_COLUMNS} for run in (*good_runs, *new_runs)
     ]
-    not_in_all = sorted(set.union(*events_by_run) - set.intersection(*events_by_run))
+    not_in_all = sorted(set.union(*events_of_runs) - set.intersection(*events_of_runs))
     if not_in_all:
         obstacles.append(f"not all runs counted {', '.join(not_in_all)}: record both with the same events")
     good_functions = set(np.concatenate([run["function"].unique() for run in good_runs]))
@@ -205,20 +218,20 @@ def list_obstacles(good_runs, new_runs, *, alpha=0.01, good_machine=None, new_ma
     added_functions = ", ".join(sorted(new_functions - good_functions))
     if added_functions:
         obstacles.append(
-            f"{added_functions} not in the good runs, so there is nothing to compare with: put the regions around "
-            "functions that both versions have, such as the callers"
+            f"{added_functions} not in the good runs: put the regions around functions that both versions have, for "
+            "example the callers"
         )
     needed = count_needed_runs(len(good_runs), len(new_functions), alpha)
     if len(new_runs) < needed:
         obstacles.append(
-            f"{len(new_runs)} new runs against {len(good_runs)} good ones can't differ significantly at {alpha:g} "
+            f"{len(new_runs)} new runs and {len(good_runs)} good ones cannot differ significantly at {alpha:g} "
             f"with {len(new_functions)} functions: record at least {needed} new runs, or more good ones"
         )
     return tuple(obstacles)
 
 
-def _list_differences(good_machine, new_machine):
-    """List the differences of two machines' descriptions (dict) in one sentence; empty if there are none."""
+def _list_differences(good_machine: dict, new_machine: dict) -> list[str]:
+    """List the differences between two machines in one sentence. Empty if they are equal."""
     common_keys = good_machine.keys() & new_machine.keys() - {"load_1min"}
     differing = sorted(key for key in common_keys if good_machine[key] != new_machine[key])
     if not differing:
@@ -227,21 +240,20 @@ def _list_differences(good_machine, new_machine):
     return [f"recorded on different machines ({facts}): record both versions on one"]
 
 
-def count_needed_runs(n_good, n_functions, alpha):
-    """Compute the smallest number of new runs with which a difference can be significant.
+def count_needed_runs(n_good: int, n_functions: int, alpha: float) -> int:
+    """Compute the smallest number of new runs for a significant difference.
 
-    The smallest p-value of a one-sided Mann-Whitney test of n new and `n_good` good runs is 1 over the binomial
-    coefficient (n_good + n choose n): all new runs have larger distances than all good ones. A function that some runs
-    do not pass needs more runs than this.
+    The smallest p-value occurs if all new runs have larger distances than all good runs. For n new runs it is
+    1 over the binomial coefficient (`n_good` + n choose n).
 
     Parameters
     ----------
     n_good : int
         Number of good runs.
     n_functions : int
-        Number of functions that are compared.
+        Number of compared functions.
     alpha : float
-        Accepted probability of a false alarm.
+        Probability of a false alarm.
 
     Returns
     -------
@@ -254,16 +266,21 @@ def count_needed_runs(n_good, n_functions, alpha):
     return n_new
 
 
-def _count_tests(n_functions):
-    """Count the tests of a comparison, one per function and distance."""
+def _count_tests(n_functions: int) -> int:
+    """Return the number of tests, which is one per function and distance."""
     return len(DISTANCES) * n_functions
 
 
-def _find_causes(detector, new_runs, new_summaries, anomalous_functions):
-    """Rank the counters that cause the difference, by the samples of the anomalous functions in the new runs.
+def _find_causes(
+    detector: AutoPerf,
+    new_runs: Sequence[pd.DataFrame],
+    new_summaries: pd.DataFrame,
+    anomalous_functions: pd.Series,
+) -> pd.DataFrame:
+    """Rank the counters by their contribution to the difference in the anomalous functions.
 
-    The anomalous samples vote for the causes. If they are fewer than a tenth, the tenth with the largest distances
-    votes instead, because a difference can be significant although no single sample is anomalous.
+    The anomalous samples of these functions vote. If they are less than a tenth, the tenth with the largest
+    distances votes.
     """
     samples = pd.concat(new_runs, ignore_index=True)
     samples = samples[samples["function"].isin(anomalous_functions)]

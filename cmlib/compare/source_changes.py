@@ -1,8 +1,9 @@
-"""Find the functions that differ between two source trees, and where to put regions for them (AutoPerf, §3.1).
+"""Find the functions that changed between two source trees, and where to count them (AutoPerf, §3.1).
 
-:func:`changed_functions` takes two folders or files, and returns one dict per changed function: function (name),
-change, location (file:line) and targets (functions to put regions around). A region is a stretch of code with events
-that are counted separately. ValueError if a tree contains no source; a file that can't be parsed has no functions.
+:func:`changed_functions` takes two folders or files and returns one dict per function that was changed, added
+or removed. The dict names the functions in which to count events, called targets. A small function is
+measured through its callers, because counting takes longer than the function. Files are parsed with
+:mod:`ast` (Python) or lizard (other languages).
 """
 
 import ast
@@ -10,14 +11,16 @@ import functools
 import itertools
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cmlib.errors import InputError
 from cmlib.extras import check_extra
 
-_MOST_STATEMENTS = 2  # of a small function
-# A call in tokens that are joined by blanks: `scale (`, or `convert < int > (` with template arguments.
+_MOST_STATEMENTS = 2  # largest number of statements of a small function
+# A call in space-separated tokens: `scale (`, or `convert < int > (` with template arguments.
 _CALL = re.compile(r"\b(\w+)(?: <[\w :,*&<>]{,1000}>)? \(")
 _STATEMENT_ENDS = (";", "{", "}", ":")  # tokens after which the head of a function can begin
 
@@ -29,18 +32,21 @@ class Function:
     Attributes
     ----------
     path : str
+        Source file.
     line : int
+        Line number of its head.
     name : str
-        Name with its scopes, such as ``Class::method`` or ``Class.method``.
-    parameters, tokens : tuple of str
-        Parameters, and the whole function: words of the source without comments, or, for Python, dumps of the syntax
-        tree. A function is unchanged if these are equal in both versions.
+        Qualified name. For example, ``Class::method`` or ``Class.method``.
+    parameters : tuple of str
+        Its parameters.
+    tokens : tuple of str
+        Words of the source without comments. For Python, the dumped syntax tree.
     calls : frozenset of str
-        Names of the functions that it calls, without scopes.
+        Unqualified names of the functions that it calls.
     small : bool
-        True if it is inline or has at most two statements. The counts of a region around it would be mostly overhead.
+        True if it is inline or has at most two statements.
     local : bool
-        True if only its own file can call it, because it is static.
+        True if only functions of the same file can call it.
     """
 
     path: str
@@ -53,33 +59,37 @@ class Function:
     local: bool
 
 
-def changed_functions(old, new):
-    """List the functions that were changed, added or removed between two source trees (AutoPerf, §3.1).
+def changed_functions(old: str | Path, new: str | Path) -> list[dict]:
+    """List the functions that were changed, added or removed between two trees.
 
     Parameters
     ----------
-    old : path-like
-        Folder or file of the old version.
-    new : path-like
-        Folder or file of the new version.
+    old, new : path
+        Folder or file of each version.
 
     Returns
     -------
     list of dict
-        Sorted by location: ``function`` (name with its scopes), ``change`` (``changed``, ``added`` or ``removed``),
-        ``location`` (``file:line``) and ``targets`` (functions to put regions around). The target is the function
-        itself, or its nearest callers if it is new or small; a removed function has none.
+        One dict per function, sorted by location, with the following keys:
+
+        - ``function``: qualified name
+        - ``change``: ``changed``, ``added`` or ``removed``
+        - ``location``: ``file:line``
+        - ``targets``: functions in which to count events. A target is the function itself, or its nearest
+          callers if the function is new or small. Empty for a removed function.
 
     Raises
     ------
-    ValueError
-        If a tree contains no source.
+    InputError
+        If a tree contains no source file.
+    CmlibError
+        If the packages of the extra ``compare`` are not installed.
     """
     old_by_name = read_functions(old)
     new_by_name = read_functions(new)
     changed, added, removed = [], [], []
     for name in {**new_by_name, **old_by_name}:
-        differences = _match(old_by_name.get(name, []), new_by_name.get(name, []))
+        differences = _match_functions(old_by_name.get(name, []), new_by_name.get(name, []))
         changed += differences.changed
         added += differences.added
         removed += differences.removed
@@ -89,13 +99,13 @@ def changed_functions(old, new):
     for change, functions in (("changed", changed), ("added", added)):
         for function in functions:
             targets = _find_targets(function, added_functions, callers_by_name)
-            rows.append(_describe(function, change, targets))
-    rows += [_describe(function, "removed", []) for function in removed]
+            rows.append(_make_row(function, change, targets))
+    rows += [_make_row(function, "removed", []) for function in removed]
     return sorted(rows, key=lambda row: (row["location"], row["function"]))
 
 
-def _find_callers(functions):
-    """List the functions that call each name (without scopes): a dict, with an empty list for other names."""
+def _find_callers(functions: Iterable[Function]) -> dict[str, list[Function]]:
+    """Return the callers of each function, keyed by unqualified name."""
     callers_by_name = defaultdict(list)
     for caller in functions:
         for name in caller.calls:
@@ -103,8 +113,8 @@ def _find_callers(functions):
     return callers_by_name
 
 
-def _describe(function, change, targets):
-    """Return a row (dict) of the result of :func:`changed_functions`."""
+def _make_row(function: Function, change: str, targets: list[str]) -> dict:
+    """Return a row of the result of :func:`changed_functions`."""
     return {
         "function": function.name,
         "change": change,
@@ -113,7 +123,7 @@ def _describe(function, change, targets):
     }
 
 
-def mark_named(changed, names):
+def mark_named(changed: list[dict], names: Iterable[str]) -> list[dict]:
     """Mark the changed functions that a comparison found.
 
     Parameters
@@ -121,28 +131,28 @@ def mark_named(changed, names):
     changed : list of dict
         Result of :func:`changed_functions`.
     names : iterable of str
-        Names of the functions that the comparison found.
+        Functions that the comparison found.
 
     Returns
     -------
     list of dict
-        The same dicts with a further key ``in_verdict``: True if the function or one of its targets is among the
-        names. Scopes of names are ignored.
+        Copies of `changed` with the key ``in_verdict``. It is True if `names` contains the function or one of
+        its targets. Only unqualified names are compared.
     """
-    names_without_scopes = set(map(_last_name, names))
+    unqualified_names = set(map(_unqualify, names))
     marked = []
     for row in changed:
-        own_names = {_last_name(name) for name in (row["function"], *row["targets"])}
-        marked.append(row | {"in_verdict": not names_without_scopes.isdisjoint(own_names)})
+        own_names = {_unqualify(name) for name in (row["function"], *row["targets"])}
+        marked.append(row | {"in_verdict": not unqualified_names.isdisjoint(own_names)})
     return marked
 
 
-def _last_name(name):
+def _unqualify(name: str) -> str:
     """Return a function's name without its scopes."""
     return name.replace("::", ".").rsplit(".", 1)[-1]
 
 
-def read_functions(tree):
+def read_functions(tree: str | Path) -> dict[str, list[Function]]:
     """Read the functions in a folder or file.
 
     Parameters
@@ -153,12 +163,12 @@ def read_functions(tree):
     Returns
     -------
     dict of str to list of Function
-        The functions of each name.
+        Functions keyed by qualified name.
 
     Raises
     ------
-    ValueError
-        If there is no source.
+    InputError
+        If the tree contains no source file.
     CmlibError
         If the packages of the extra ``compare`` are not installed.
     """
@@ -169,7 +179,9 @@ def read_functions(tree):
     files = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
     sources = [path for path in files if get_reader_for(path.name)]
     if not sources:
-        raise InputError(f"{root}: no source of C, C++, Python or another language that lizard reads")
+        raise InputError(
+            f"{root} contains no source file in C, C++, Python or another language that lizard reads"
+        )
     functions = defaultdict(list)
     for path in sources:
         name = path.name if path == root else path.relative_to(root).as_posix()
@@ -179,69 +191,86 @@ def read_functions(tree):
     return functions
 
 
-def parse_functions(source, path):
-    """List the functions in a source text.
+def parse_functions(source: str, path: str) -> list[Function]:
+    """Parse the functions in a source text.
 
     Parameters
     ----------
     source : str
+        Content of the file.
     path : str
-        Path of the file; its suffix determines the language.
+        Path of the file. Its suffix determines the language.
 
     Returns
     -------
     list of Function
-        Empty if the text can't be parsed.
+        Empty if the text cannot be parsed.
     """
     try:
         if path.endswith(".py"):
             return list(_parse_python(ast.parse(source), path))
         parsed = _make_parser().analyze_source_code(path, source)
-        return [_make_function(info, path) for info in parsed.function_list]
-    except Exception:  # the parsers raise errors of many types for malformed text
+        return [_make_function(description, path) for description in parsed.function_list]
+    except Exception:  # parsers raise many types of errors for malformed text
         return []
 
 
-def _parse_python(node, path, scopes=()):
-    """Yield the functions below a node of a Python syntax tree; `scopes` are the names around it."""
-    for inner in ast.iter_child_nodes(node):
-        has_name = isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        yield from _parse_python(inner, path, (*scopes, inner.name) if has_name else scopes)
-        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(inner) is not None:
-                inner.body = inner.body[1:] or [ast.Pass()]
-            parts = [part for statement in inner.body for part in ast.walk(statement)]
-            called_functions = (part.func for part in parts if isinstance(part, ast.Call))
-            n_statements = sum(isinstance(part, ast.stmt) for part in parts)
-            yield Function(
-                path=path,
-                line=inner.lineno,
-                name=".".join([*scopes, inner.name]),
-                parameters=(ast.dump(inner.args),),
-                tokens=(ast.dump(inner),),
-                calls=frozenset(map(_called_name, called_functions)),
-                small=n_statements <= _MOST_STATEMENTS,
-                local=False,
-            )
+def _parse_python(node: ast.AST, path: str, scopes: tuple[str, ...] = ()) -> Iterator[Function]:
+    """Yield the functions in a node of a Python syntax tree.
+
+    `scopes` are the names of the classes and functions that contain the node.
+    """
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _parse_python(child, path, (*scopes, child.name))
+            yield _make_python_function(child, path, scopes)
+        elif isinstance(child, ast.ClassDef):
+            yield from _parse_python(child, path, (*scopes, child.name))
+        else:
+            yield from _parse_python(child, path, scopes)
 
 
-def _called_name(node):
-    """Return the name of a called function without scopes: ``read`` for ``file.read``; empty for other expressions."""
+def _make_python_function(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, path: str, scopes: tuple[str, ...]
+) -> Function:
+    """Make a Function from the syntax tree of a Python function. Its docstring is left out."""
+    if ast.get_docstring(node) is not None:
+        node.body = node.body[1:] or [ast.Pass()]
+    nodes = [inner for statement in node.body for inner in ast.walk(statement)]
+    called_functions = (inner.func for inner in nodes if isinstance(inner, ast.Call))
+    n_statements = sum(isinstance(inner, ast.stmt) for inner in nodes)
+    return Function(
+        path=path,
+        line=node.lineno,
+        name=".".join([*scopes, node.name]),
+        parameters=(ast.dump(node.args),),
+        tokens=(ast.dump(node),),
+        calls=frozenset(map(_called_name, called_functions)),
+        small=n_statements <= _MOST_STATEMENTS,
+        local=False,
+    )
+
+
+def _called_name(node: ast.AST) -> str:
+    """Return the unqualified name of a called function.
+
+    It is ``read`` for ``file.read``, and empty if the called expression has no name.
+    """
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _keep_tokens(tokens, reader):
-    """Store the tokens of each function with lizard's description of the function (an extension of lizard).
+def _keep_tokens(tokens: Iterable[str], reader: Any) -> Iterator[str]:
+    """Add the tokens of each function to lizard's description of it.
 
-    `all_tokens` are the tokens of the file. Those of the function begin at `first_token`, the first one of its head,
-    and end before `end_token`.
+    This is an extension of lizard. It sets three attributes of the description: `all_tokens` (tokens of the
+    file), `first_token` (index of the function's first token) and `end_token` (index after its last token).
     """
     all_tokens = []
     first_of_statement = 0
     for token in tokens:
-        yield token  # lizard has processed it when the loop goes on
+        yield token  # lizard processes the token before the loop continues
         all_tokens.append(token)
         description = vars(reader.context.current_function)
         description["all_tokens"] = all_tokens
@@ -252,72 +281,76 @@ def _keep_tokens(tokens, reader):
 
 
 @functools.cache
-def _make_parser():
-    """Return lizard's analyzer of source files, which keeps the tokens of each function."""
+def _make_parser() -> Any:
+    """Return a lizard parser that keeps the tokens of each function."""
     import lizard
 
     return lizard.FileAnalyzer([*lizard.get_extensions([]), _keep_tokens])
 
 
-def _make_function(info, path):
-    """Make a Function from lizard's description, with the tokens that :func:`_keep_tokens` has stored."""
-    tokens = info.all_tokens[info.first_token : info.end_token]
+def _make_function(description: Any, path: str) -> Function:
+    """Make a Function from lizard's description."""
+    tokens = description.all_tokens[description.first_token : description.end_token]
     n_head = tokens.index("{") if "{" in tokens else len(tokens)
     head = tokens[:n_head]
     body = tokens[n_head:]
-    # Languages without semicolons have about one statement per line, besides the head and the end of the function.
-    n_statements = body.count(";") or info.nloc - 2
-    name = re.sub(r" (?=\W)", "", info.name)  # without the blanks that lizard puts between tokens
+    # Without semicolons, each line is about one statement, except for the first and the last line.
+    n_statements = body.count(";") or description.nloc - 2
+    name = re.sub(r" (?=\W)", "", description.name)  # lizard puts spaces between tokens
+    # A static member function of a C++ class can be called from other files.
+    is_local = "static" in head and "::" not in name
     return Function(
         path=path,
-        line=info.start_line,
+        line=description.start_line,
         name=name,
-        parameters=tuple(info.full_parameters),
+        parameters=tuple(description.full_parameters),
         tokens=tuple(tokens),
         calls=frozenset(_CALL.findall(" ".join(body))),
         small=n_statements <= _MOST_STATEMENTS or "inline" in head,
-        local="static" in head
-        and "::" not in name,  # a static member of a class can be called from other files
+        local=is_local,
     )
 
 
 @dataclass(frozen=True)
 class _Differences:
-    """The functions (lists of Function) of one name that differ between two trees."""
+    """Functions of one name that differ between two trees."""
 
     changed: list
     added: list
     removed: list
 
 
-def _match(old_functions, new_functions):
-    """Match the functions of one name in the old and the new tree, and return their _Differences.
+def _match_functions(old_functions: list[Function], new_functions: list[Function]) -> _Differences:
+    """Match the old and new functions of one name.
 
-    Equal functions are matched first. The others are matched with one of the same parameters, and then with any: these
-    are changed. Functions without a match are added or removed.
+    Functions with equal tokens are matched first. The remaining functions are matched by equal parameters and
+    then in input order. These pairs are changed functions. Unmatched functions were added or removed.
     """
     old_left = list(old_functions)
     new_left = list(new_functions)
     changed = []
+    # All functions have the same name, so that the last attribute matches the remaining ones in input order.
     for attribute in ("tokens", "parameters", "name"):
         for function in list(new_left):
             value = getattr(function, attribute)
-            partner = next((other for other in old_left if getattr(other, attribute) == value), None)
-            if partner is None:
+            old_function = next((old for old in old_left if getattr(old, attribute) == value), None)
+            if old_function is None:
                 continue
-            old_left.remove(partner)
+            old_left.remove(old_function)
             new_left.remove(function)
             if attribute != "tokens":
                 changed.append(function)
     return _Differences(changed, added=new_left, removed=old_left)
 
 
-def _find_targets(function, added_functions, callers_by_name):
-    """Return the names of the functions to put regions around, so that a changed function is measured.
+def _find_targets(
+    function: Function, added_functions: set[Function], callers_by_name: dict[str, list[Function]]
+) -> list[str]:
+    """Find the functions in which to count events to measure a changed function.
 
-    A function is suitable if it is neither new nor small: a new one has no counts of the old version, and a small one
-    is too short to be counted. The search goes from the function to its callers, and from each unsuitable caller to the
-    callers of this one. It ends at functions that are suitable or have no callers.
+    A new function is unsuitable because the old version has no counts of it. A small one is too short to be
+    counted. The search starts at `function` and continues with the callers of each unsuitable function. It
+    ends at functions that are suitable or have no callers.
     """
     targets = []
     reached = {function}
@@ -326,7 +359,7 @@ def _find_targets(function, added_functions, callers_by_name):
         current = waiting.pop(0)
         callers = [
             caller
-            for caller in callers_by_name[_last_name(current.name)]
+            for caller in callers_by_name[_unqualify(current.name)]
             if caller != current and (not current.local or caller.path == current.path)
         ]
         is_suitable = current not in added_functions and not current.small
