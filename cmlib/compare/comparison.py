@@ -1,14 +1,15 @@
-"""Compare two versions of a program by times and counts, and find out whether the new one is slower, and where.
+"""Compare two versions of a program by run times and event counts.
 
-:func:`compare_programs` takes two commands or recordings (text), and returns the result as a dict: verdict, times by
-function with intervals, counters that differ, and more. The verdict is computed after a quarter, a half and all of the
-runs (each is called a look), until it is clear. CmlibError if a command fails or the two can't be compared, ValueError
-if there are too few times.
+:func:`compare_programs` takes two commands or two recordings and returns the result as a dict: the verdict,
+the times of each function, and the counters that differ. Commands are run in turns. The verdict is computed
+after a quarter, a half and all of the runs, until it is clear. A look is one of these verdicts.
 """
 
 import math
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import pandas as pd
 
@@ -22,86 +23,102 @@ from cmlib.compare.times import (
     LAYOUT,
     MOVED,
     NO_CHANGE,
+    Speed,
     compare_times,
     explain_by_code,
     judge_layouts,
     list_limits,
     measure_layout_range,
 )
-from cmlib.compare.versions import VersionCommand, check_free, generate_pairs, is_recording, save_pair
+from cmlib.compare.versions import (
+    VersionCommand,
+    VersionPair,
+    check_free,
+    generate_pairs,
+    is_recording,
+    save_pair,
+)
 from cmlib.errors import CmlibError
 from cmlib.io.archive.runs import PERF
 from cmlib.io.events import CYCLES, counters_with_role
 from cmlib.locations import LOCATION_COLUMNS
 from cmlib.terminal import say
 
-COUNTERS = "counters differ"  # the verdict if counts differ, but not times
-# Smallest relevant change of times recorded on two occasions: unchanged programs (data/regions) differed by up to 17 %.
+COUNTERS = "counters differ"  # the verdict if only counts differ
+# Smallest relevant change between separate recordings. Unchanged programs (data/regions) differed by up to 17 %.
 DRIFT = 0.25
-_UNBOUNDED = 1e12  # ratios of this size or more become None in the result: the old count was 0, or nearly
+_UNBOUNDED = 1e12  # larger ratios become None in the result, because the old count was almost 0
 
 
 def compare_programs(
-    old,
-    new,
+    old: str,
+    new: str,
     *,
-    events=None,
-    n_runs=40,
-    alpha=0.002,
-    smallest=0.04,
-    keep=None,
-    sources=None,
-    timeout=None,
-    layouts=None,
-    build=None,
-    seed=0,
-    notify=say,
-    progress=lambda: None,
-):
-    """Record two versions, or read their recordings, and judge the new one by the old one.
+    events: str | None = None,
+    n_runs: int = 40,
+    alpha: float = 0.002,
+    smallest: float = 0.04,
+    keep: str | Path | None = None,
+    sources: Sequence[str | Path] | None = None,
+    timeout: float | None = None,
+    layouts: int | None = None,
+    build: str | None = None,
+    seed: int = 0,
+    notify: Callable[[str], None] = say,
+    progress: Callable[[], None] = lambda: None,
+) -> dict:
+    """Compare two versions of a program by run times and event counts.
 
     Parameters
     ----------
     old, new : str
-        Commands, or JSON files that an earlier call wrote into its folder `keep`.
+        Commands to run, or JSON files that an earlier call wrote to its folder `keep`.
     events : str, optional
-        Comma-separated names of the events to count when commands run. Default: a list for the processor.
+        Comma-separated names of the events to count. Default: a list for the processor.
     n_runs : int, default 40
-        Maximum number of runs of each command; fewer are made if the verdict is clear.
+        Maximum number of runs of each command. The comparison ends earlier if the verdict is clear.
     alpha : float, default 0.002
-        Accepted probability of a false alarm.
+        Probability of a false alarm.
     smallest : float, default 0.04
-        Smallest relevant change, as a share of the time; at least 0.25 if runs of both versions did not alternate.
+        Smallest relevant change, as a fraction of the time. It is at least 0.25 if the runs of both versions
+        did not alternate.
     keep : path, optional
-        Folder for the recordings of commands. Default: they are not kept.
-    sources : pair of paths, optional
-        Source files of both, to name changed functions.
+        Folder for the recordings of the commands. Default: recordings are not kept.
+    sources : sequence of two paths, optional
+        Source trees of both versions, to find the changed functions.
     timeout : float, optional
         Time limit of each run [s].
     layouts : int, optional
-        Number of memory layouts of both programs that are timed, too.
+        Number of memory layouts in which to time both programs. Default: only the current layout.
     build : str, optional
-        Shell command that links both programs again in each layout. Default: only the stack is moved.
+        Shell command that links both programs again for each layout. Default: only the stack is moved.
     seed : int, default 0
-        Seed of the random order within pairs, of layouts, and of the autoencoders.
-    notify, progress : callable
-        Called with a sentence (str) on the progress; called without arguments after each run.
+        Seed of the random numbers.
+    notify : callable, optional
+        Function that is called with each progress message (str).
+    progress : callable, optional
+        Function that is called without arguments after each run.
 
     Returns
     -------
     dict
-        The output of ``--json``, as docs/compare-method.md describes it: schema, verdict (such as "slower" or "no
-        change"), anomaly (True if the new one is slower), old and new (name, number of runs), times (list of dicts, one
-        for each function and measure, with ratio and its interval), counters (events that differ, and their functions),
-        code (whether the executed code differs), layouts, rules, limited_by and more.
+        Output of ``cmlib compare --json``. ``docs/compare-method.md`` describes all keys. The main ones are:
+
+        - ``verdict``: for example, "slower" or "no change"
+        - ``anomaly``: True if the new version is slower
+        - ``old``, ``new``: name and number of runs
+        - ``times``: list of dicts, one per function and measure, with the ratio and its interval
+        - ``counters``: events that differ, and their functions
+        - ``code``: whether the executed code differs
+        - ``limited_by``: reasons that limit the verdict
 
     Raises
     ------
     CmlibError
-        If a command fails, the two can't be compared, or `keep` contains recordings already.
-    ValueError
-        If there are too few runs or layouts for any change of times to be significant, or a tree of `sources` contains
-        no source.
+        If a command fails, the versions cannot be compared, or `keep` already contains recordings.
+    InputError
+        If a change cannot be significant with so few runs or layouts, or if a tree of `sources` contains no
+        source file.
     """
     changed = changed_functions(*sources) if sources else []
     if keep:
@@ -128,11 +145,12 @@ def compare_programs(
     judgment = _Judgment(speed.verdict, times_agree=not speed.disagreeing)
     if len(commands) == 2 and (layouts or speed.verdict != NO_CHANGE):
         judgment = _judge_by_code(speed, commands, notify)
-    if layouts and judgment.code["same"]:
-        notify("What ran is the same: layouts are not timed.")
-    elif layouts:
-        layout_times = time_layouts(commands, layouts, build, seed, notify, progress)
-        judgment = _judge_by_layouts(speed, judgment.code, layout_times, alpha, smallest)
+    if layouts and judgment.code:
+        if judgment.code["same"]:
+            notify("The executed code is the same. Layouts are not timed.")
+        else:
+            layout_times = time_layouts(commands, layouts, build, seed, notify, progress)
+            judgment = _judge_by_layouts(speed, judgment.code, layout_times, alpha, smallest)
     if judgment.verdict == NO_CHANGE and counters.anomalous:
         judgment = replace(judgment, verdict=COUNTERS)
     return make_report(
@@ -155,15 +173,16 @@ def compare_programs(
 
 @dataclass(frozen=True)
 class _Judgment:
-    """The verdict on a pair of versions, and its reasons.
+    """Verdict on a pair of versions, with its reasons.
 
     Attributes
     ----------
     verdict : str
+        For example, "slower".
     times_agree : bool
         False if elapsed and processor time of a function disagree.
     code, layouts : dict or None
-        These entries of the result; None if code or layouts were not compared.
+        Entries ``code`` and ``layouts`` of the result. None if they were not compared.
     """
 
     verdict: str
@@ -171,24 +190,30 @@ class _Judgment:
     code: dict | None = None
     layouts: dict | None = None
 
-    def list_limits(self, *, paired):
-        """List the keywords (str) for the limits of the verdict; `paired` is True if runs alternated."""
+    def list_limits(self, *, paired: bool) -> list[str]:
+        """List the keywords of the reasons that limit the verdict.
+
+        `paired` is True if the runs of both versions alternated.
+        """
         code_known = self.code is None or self.code["same"] is not None
         return list_limits(self.verdict, paired=paired, code_known=code_known, times_agree=self.times_agree)
 
 
-def _judge_by_code(speed, commands, notify):
-    """Judge two commands by the Speed of their times, corrected by a comparison of their code."""
-    comparison = compare_code(*commands, notify)
+def _judge_by_code(speed: Speed, commands: list[VersionCommand], notify: Callable[[str], None]) -> _Judgment:
+    """Judge two commands by their times, corrected by a comparison of their code."""
+    old, new = commands
+    comparison = compare_code(old, new, notify)
     verdict, cause = explain_by_code(speed.verdict, comparison.same, comparison.instructions)
     code = asdict(comparison) | {"cause": cause}
     return _Judgment(verdict, times_agree=not speed.disagreeing, code=code)
 
 
-def _judge_by_layouts(speed, code, layout_times, alpha, smallest):
-    """Judge two commands by their times in several layouts; `speed` is the comparison in the first layout.
+def _judge_by_layouts(
+    speed: Speed, code: dict, layout_times: tuple[pd.DataFrame, pd.DataFrame], alpha: float, smallest: float
+) -> _Judgment:
+    """Judge two commands by their times in several memory layouts.
 
-    `code` is this entry of the result (dict).
+    `speed` is the comparison in the first layout, and `code` the comparison of the code.
     """
     over_layouts = compare_times(*layout_times, alpha=alpha, smallest=smallest)
     verdict = judge_layouts(speed, over_layouts)
@@ -198,25 +223,32 @@ def _judge_by_layouts(speed, code, layout_times, alpha, smallest):
     return _Judgment(verdict, times_agree=not over_layouts.disagreeing, code=code, layouts=layouts)
 
 
-def _prepare_programs(commands, layouts, build, notify):
-    """Restore programs that a killed comparison left in another layout, and check that `layouts` can be made."""
+def _prepare_programs(
+    commands: list[VersionCommand], layouts: int | None, build: str | None, notify: Callable[[str], None]
+) -> None:
+    """Prepare the programs for timing several layouts.
+
+    A program is restored if an earlier, killed comparison left it in another layout.
+    """
     for command in commands:
         put_back(command, notify)
     if layouts:
         check_layouts(commands, build)
 
 
-def _report_untested(speed, notify):
-    """Call `notify` with the functions that were timed in too few runs, if there are any."""
+def _report_untested(speed: Speed, notify: Callable[[str], None]) -> None:
+    """Notify the user of functions that were timed in too few runs."""
     if speed.untested:
         functions = ", ".join(dict.fromkeys(function for function, _ in speed.untested))
-        notify(f"{functions}: timed in too few runs for any change to be significant, and left out.")
+        notify(f"Left out, because timed in too few runs for a significant change: {functions}.")
 
 
-def _record_until_settled(looks, alpha, smallest):
-    """Record runs until the times are settled; return the last VersionPair, and the Speed of its times.
+def _record_until_settled(
+    looks: Generator[VersionPair, None, None], alpha: float, smallest: float
+) -> tuple[VersionPair, Speed]:
+    """Record runs until the verdict on the times is clear, and return the runs and the verdict.
 
-    `looks` is the generator of :func:`cmlib.compare.versions.generate_pairs`, which is closed at the end.
+    `looks` is the result of :func:`cmlib.compare.versions.generate_pairs`. It is closed at the end.
     """
     with closing(looks):
         for pair in looks:
@@ -234,8 +266,8 @@ def _record_until_settled(looks, alpha, smallest):
     return pair, speed
 
 
-def _refuse_incomparable(pair, alpha):
-    """Raise CmlibError if the counters or machines of both versions can't be compared."""
+def _refuse_incomparable(pair: VersionPair, alpha: float) -> None:
+    """Raise CmlibError if the counters or machines of both versions cannot be compared."""
     obstacles = list_obstacles(
         pair.old.runs,
         pair.new.runs,
@@ -247,20 +279,20 @@ def _refuse_incomparable(pair, alpha):
         raise CmlibError("; ".join(obstacles))
 
 
-def _smallest_relevant(pair, smallest):
-    """Return the smallest relevant change of times, which is larger if runs of both versions did not alternate."""
+def _smallest_relevant(pair: VersionPair, smallest: float) -> float:
+    """Return the smallest relevant change of times, which is larger if the runs did not alternate."""
     return smallest if pair.paired else max(smallest, DRIFT)
 
 
-def _changed_names(speed, counters):
-    """Return the names of the functions with changed times or counters (set)."""
+def _changed_names(speed: Speed, counters: VersionComparison) -> set[str]:
+    """Return the names of the functions with changed times or counters."""
     by_time = speed.tests.loc[speed.tests["verdict"] != NO_CHANGE, "function"]
     by_counters = counters.functions.loc[counters.functions["anomalous"], "function"]
     return {*by_time, *by_counters}
 
 
-def _describe_layouts(speed, layout_times):
-    """Return the entry ``layouts`` of the result (dict); `speed` is the comparison of the times over layouts."""
+def _describe_layouts(speed: Speed, layout_times: tuple[pd.DataFrame, pd.DataFrame]) -> dict:
+    """Return the entry ``layouts`` of the result. `speed` compares the times over all layouts."""
     return {
         "n": len(layout_times[0]),
         "verdict": speed.verdict,
@@ -270,8 +302,8 @@ def _describe_layouts(speed, layout_times):
     }
 
 
-def _describe_rules(pair, speed, alpha, smallest):
-    """Return the entry ``rules`` of the result: a dict."""
+def _describe_rules(pair: VersionPair, speed: Speed, alpha: float, smallest: float) -> dict:
+    """Return the entry ``rules`` of the result."""
     test = "Wilcoxon signed-rank" if pair.paired else "Mann-Whitney"
     return {
         "test": f"{test} test of the logarithms of times, one-sided",
@@ -285,8 +317,8 @@ def _describe_rules(pair, speed, alpha, smallest):
     }
 
 
-def _describe_counters(counters, counted_per):
-    """Return the entry ``counters`` of the result: a dict."""
+def _describe_counters(counters: VersionComparison, counted_per: str) -> dict:
+    """Return the entry ``counters`` of the result."""
     return {
         "counted_per": counted_per,
         "differ": counters.anomalous,
@@ -296,10 +328,10 @@ def _describe_counters(counters, counted_per):
     }
 
 
-def _compare_counters(pair, alpha, seed):
-    """Compare the counters of both versions of a VersionPair: a VersionComparison.
+def _compare_counters(pair: VersionPair, alpha: float, seed: int) -> VersionComparison:
+    """Compare the counters of both versions.
 
-    Clocks (task-clock) are left out if counts are per unit of work: they are times, which were compared already.
+    Clocks are left out if counts are per unit of work, because times are compared separately.
     """
     old, new = pair.old.runs, pair.new.runs
     if pair.old.about["per"] == "work":
@@ -312,8 +344,8 @@ def _compare_counters(pair, alpha, seed):
     return compare_versions(old, new, alpha=alpha, detector=AutoPerf(random_state=seed))
 
 
-def _without_clocks(causes):
-    """Leave out the causes that are clocks or cycles: a longer time does not explain itself."""
+def _without_clocks(causes: pd.DataFrame) -> pd.DataFrame:
+    """Remove clocks and cycles from the causes. A longer time is not a cause of itself."""
     if causes.empty:
         return causes
     return causes[~causes["counter"].isin(counters_with_role(CYCLES, causes["counter"]))]

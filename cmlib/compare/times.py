@@ -1,8 +1,9 @@
-"""Compare run times of two versions of a program by function, and find whether layout or work explains a change.
+"""Compare the run times of two versions of a program, function by function.
 
-:func:`compare_times` takes the times of both, DataFrames with one row per run, and returns a :class:`Speed` with the
-verdict. Layout is the position of code and data in memory; work is the number of executed instructions. ValueError if
-no function was timed in both, or all were timed in too few runs for any change to be significant.
+:func:`compare_times` takes one DataFrame of times per version, with one row per run, and returns a
+:class:`Speed` with the verdict. :func:`explain_by_code` and :func:`judge_layouts` find whether a change is
+due to the memory layout. The memory layout is the position of code and data in memory. A measure is "elapsed
+time" or "processor time".
 """
 
 import math
@@ -12,7 +13,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from cmlib.compare.ratios import compute_smallest_p_value, estimate_paired_ratio, estimate_unpaired_ratio
+from cmlib.compare.ratios import (
+    Ratio,
+    compute_smallest_p_value,
+    estimate_paired_ratio,
+    estimate_unpaired_ratio,
+)
 from cmlib.errors import InputError
 
 WHOLE = "whole program"
@@ -25,30 +31,39 @@ _SHORTEST = 1e-9  # resolution of the clock [s]; shorter times are set to it
 _SAME_WORK = 0.005  # largest relative difference of instructions in runs of the same work; 1e-4 is usual
 _MOST_TIMES = 100  # largest proposed number of runs, as a multiple of the present number
 
+# Arrays of old and new times [s], keyed by function and measure
+_Times = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
+
 
 @dataclass(frozen=True)
 class Speed:
-    """Result of a comparison of times.
+    """Result of comparing the times of two versions.
 
     Attributes
     ----------
     verdict : {"slower", "faster", "no change", "inconclusive"}
-        Verdict on the version; "no change" if all confidence intervals exclude relevant changes.
+        Verdict on the new version. "no change" if all confidence intervals exclude relevant changes.
     p_value : float
-        Smallest of all tests, corrected for their number.
+        Smallest corrected p-value of all tests.
     tests : DataFrame
-        One row for each function and measure, the smallest p-value first: function, measure, verdict ("no change"
-        includes inconclusive), ratio, low, high (95 % confidence interval if runs are in pairs; otherwise a range that
-        leaves out drift), p_slower, p_faster (corrected, at most 1), significant (one of the two is at most alpha),
-        relevant (the ratio is a relevant change), old_s, new_s (medians [s]).
+        One row per function and measure, smallest p-value first, with the following columns:
+
+        - ``function``, ``measure``: what was timed
+        - ``verdict``: "slower", "faster" or "no change", which includes inconclusive tests
+        - ``ratio``: new time divided by old time
+        - ``low``, ``high``: 95 % confidence interval of the ratio. Without pairs of runs, the interval does
+          not include drift.
+        - ``p_slower``, ``p_faster``: corrected one-sided p-values
+        - ``significant``: one of the p-values is at most `alpha`
+        - ``relevant``: the ratio is a relevant change
+        - ``old_s``, ``new_s``: median times [s]
     runs_needed : int or None
-        For an inconclusive verdict, the number of runs of each version that would decide if the estimates did not
-        change; None if more than a hundred times the present number would be needed, for example if a ratio is near the
-        threshold.
+        Estimated number of runs of each version for a clear verdict. None if the verdict is clear, or if more
+        than a hundred times the present number would be needed.
     untested : tuple of (function, measure)
-        Left out, because there were too few runs for any change to be significant.
+        Times with too few runs for a significant change.
     disagreeing : tuple of str
-        Functions with a change of processor time, but no change of elapsed time in the same direction.
+        Functions whose elapsed and processor time disagree.
     """
 
     verdict: str
@@ -59,44 +74,50 @@ class Speed:
     disagreeing: tuple = ()
 
     @property
-    def settled(self):
-        """True unless the verdict is "inconclusive", so that more runs are needed."""
+    def settled(self) -> bool:
+        """True if the verdict is not "inconclusive"."""
         return self.verdict != INCONCLUSIVE
 
 
-def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=1):
-    """Compare the times of a new version with those of the old one.
+def compare_times(
+    old: pd.DataFrame,
+    new: pd.DataFrame,
+    *,
+    alpha: float = 0.002,
+    smallest: float = 0.04,
+    paired: bool = True,
+    n_looks: int = 1,
+) -> Speed:
+    """Compare the times of a new version with those of the old version.
 
-    A function is slower if its time increased significantly and relevantly. The increase is significant if the
-    one-sided p-value is at most `alpha` after Bonferroni's correction for the number of tests (functions and measures)
-    and of looks. It is relevant if the ratio is at least 1 + `smallest`. A function is faster by the same rules.
-    Elapsed time decides before processor time. If only processor time changed, the ratio of elapsed time must be
-    relevant in the same direction, even if it is not significant; otherwise, the times disagree. The version is slower
-    if one of its functions is, unless the whole program is faster. If none is slower, it is inconclusive if the times
-    of a function disagree.
+    A function is slower if its time increased significantly and relevantly. The change is significant if the
+    one-sided p-value is at most `alpha` after Bonferroni's correction. It is relevant if the ratio is at
+    least 1 + `smallest`. Faster functions are found by the same rules.
+
+    The version is slower if one of its functions is slower, unless the whole program is faster.
 
     Parameters
     ----------
     old, new : DataFrame of float, shape (n_runs, n_measures)
-        Times [s], one row per run; columns: pairs of function and measure ("elapsed time", "processor time").
+        Times [s], one row per run. Columns are pairs of function and measure ("elapsed time" or "processor
+        time").
     alpha : float, default 0.002
-        Accepted probability of a false alarm in either direction.
+        Probability of a false alarm in either direction.
     smallest : float, default 0.04
-        Smallest relevant change, as a share of the time.
+        Smallest relevant change, as a fraction of the time.
     paired : bool, default True
-        True if row k of one was recorded together with row k of the other.
+        True if row k of `old` was recorded together with row k of `new`.
     n_looks : int, default 1
         Number of times that the growing data are tested.
 
     Returns
     -------
     Speed
-        The verdict, its p-value, and a table of all tests.
 
     Raises
     ------
-    ValueError
-        If no function was timed in both versions, or all were timed in too few runs for any change to be significant.
+    InputError
+        If no function was timed in both versions, or if no change can be significant with so few runs.
     """
     times = _select_times(old, new, paired)
     n_tests = len(times) * n_looks
@@ -122,11 +143,8 @@ def compare_times(old, new, *, alpha=0.002, smallest=0.04, paired=True, n_looks=
     )
 
 
-def _select_times(old, new, paired):
-    """Return (old times, new times), two arrays, for each (function, measure) that both versions have: a dict.
-
-    InputError if there is none.
-    """
+def _select_times(old: pd.DataFrame, new: pd.DataFrame, paired: bool) -> _Times:
+    """Select the times that both versions have, keyed by function and measure."""
     times = {}
     for column in old:
         if column in new:
@@ -134,12 +152,12 @@ def _select_times(old, new, paired):
             if len(old_times) and len(new_times):
                 times[column] = old_times, new_times
     if not times:
-        raise InputError("no function was timed in both versions: there is nothing to compare")
+        raise InputError("no function was timed in both versions, so that nothing can be compared")
     return times
 
 
-def _select_testable(times, n_tests, alpha, paired):
-    """Return the entries of `times` with enough runs for a significant change; InputError if there is none."""
+def _select_testable(times: _Times, n_tests: int, alpha: float, paired: bool) -> _Times:
+    """Select the times with enough runs for a significant change."""
     testable = {}
     for column, (old_times, new_times) in times.items():
         smallest_p_value = compute_smallest_p_value(len(old_times), len(new_times), paired=paired)
@@ -154,8 +172,8 @@ def _select_testable(times, n_tests, alpha, paired):
     return testable
 
 
-def _test_all(times, n_tests, alpha, smallest, paired):
-    """Return the rows of ``Speed.tests``, in the order of `times`."""
+def _test_all(times: _Times, n_tests: int, alpha: float, smallest: float, paired: bool) -> pd.DataFrame:
+    """Test each function and measure, and return the rows of ``Speed.tests``."""
     estimate_ratio = estimate_paired_ratio if paired else estimate_unpaired_ratio
     rows = []
     for (function, measure), (old_times, new_times) in times.items():
@@ -172,12 +190,12 @@ def _test_all(times, n_tests, alpha, smallest, paired):
     return pd.DataFrame(rows)
 
 
-def _estimate_runs_needed(tests, n_runs, alpha, smallest):
-    """Estimate the number of runs with which each test would be decided; None if there are too many.
+def _estimate_runs_needed(tests: pd.DataFrame, n_runs: int, alpha: float, smallest: float) -> int | None:
+    """Estimate the number of runs for clear results of all tests, or None if it is too large.
 
-    A test with a ratio below the threshold is decided if its interval excludes the threshold, another test if its
-    interval excludes 1. Intervals are assumed to narrow with the root of the number of runs, `n_runs` at present.
+    Intervals are assumed to narrow with the square root of the number of runs.
     """
+    # A ratio below the threshold is decided if its interval excludes the threshold, another ratio if it excludes 1.
     estimate = np.log(tests["ratio"]).abs()
     threshold = np.log1p(smallest)
     half_width = np.log(tests["high"] / tests["low"].where(tests["low"] > 0)) / 2
@@ -187,26 +205,30 @@ def _estimate_runs_needed(tests, n_runs, alpha, smallest):
     return max(n_runs + 1, math.ceil(multiple * n_runs)) if multiple < _MOST_TIMES else None
 
 
-def explain_by_code(verdict, same, instructions):
-    """Correct a verdict on times by a comparison of the code, and name the cause of a change.
+def explain_by_code(verdict: str, same: bool | None, instructions: float | None) -> tuple[str, str | None]:
+    """Correct a verdict on times by a comparison of the code.
 
     Parameters
     ----------
     verdict : str
-        Verdict of a :class:`Speed`.
+        Verdict of :func:`compare_times`.
     same : bool or None
-        True if all code that ran is the same except for its addresses; None if unknown.
+        True if the executed code differs only in its addresses. None if unknown.
     instructions : float or None
-        Instructions of the new version as a multiple of the old one's.
+        Instructions of the new version divided by instructions of the old version. None if unknown.
 
     Returns
     -------
     verdict : str
-        For the same code, ``moved`` if it was slower or faster and ``no change`` otherwise; for other code `verdict`.
+        If the code is the same, ``moved`` for a changed time and ``no change`` otherwise. If it is not, the
+        given verdict.
     cause : {"layout", "layout or memory", "work"} or None
-        None if `verdict` is neither slower nor faster. For the same code, ``layout``. For other code, ``work`` if the
-        instructions changed in the direction of the time by 0.5 % or more, ``layout or memory`` if they did not, and
-        None if they are not known.
+        Cause of the changed time:
+
+        - ``layout``: the code is the same
+        - ``work``: instructions changed by 0.5 % or more in the direction of the time
+        - ``layout or memory``: instructions did not change in this way
+        - None: the time did not change, or instructions are unknown
     """
     if verdict not in (SLOWER, FASTER):
         return NO_CHANGE if same else verdict, None
@@ -218,27 +240,38 @@ def explain_by_code(verdict, same, instructions):
     return verdict, WORK if more_work >= math.log1p(_SAME_WORK) else MEMORY
 
 
-def list_limits(verdict, *, paired=True, code_known=True, libc=False, repeats=True, times_agree=True):
-    """List the keywords (str) for the limits of a verdict, for JSON output; empty if there are none.
+def list_limits(
+    verdict: str,
+    *,
+    paired: bool = True,
+    code_known: bool = True,
+    libc: bool = False,
+    repeats: bool = True,
+    times_agree: bool = True,
+) -> list[str]:
+    """List the keywords of the reasons that limit a verdict.
 
     Parameters
     ----------
     verdict : str
+        Verdict on the new version.
     paired : bool, default True
         False adds ``not in pairs``.
     code_known : bool, default True
-        True if the machine code of both versions could be compared. False adds ``code unknown``.
+        True if the machine code of both versions was compared. False adds ``code unknown``.
     libc : bool, default False
-        True if the verdict depends on routines that libc chooses by processor; adds ``libc``.
+        True if the verdict depends on functions of the C library that are chosen by processor. True adds
+        ``libc``.
     repeats : bool, default True
-        True if the count of instructions is the same in each run. False adds ``varying work``.
+        True if all runs have the same number of instructions. False adds ``varying work``.
     times_agree : bool, default True
         False if elapsed and processor time disagree.
 
     Returns
     -------
     list of str
-        An inconclusive verdict also has ``times disagree`` or ``runs``; the verdict "moved" has ``layout``.
+        An inconclusive verdict adds ``times disagree`` or ``runs``. The verdict ``moved`` adds ``layout``.
+        Empty if nothing limits the verdict.
     """
     is_inconclusive = verdict == INCONCLUSIVE
     applies = {
@@ -253,33 +286,34 @@ def list_limits(verdict, *, paired=True, code_known=True, libc=False, repeats=Tr
     return [keyword for keyword, is_limit in applies.items() if is_limit]
 
 
-def judge_layouts(here, layouts):
-    """Judge a version by its times in several layouts, which are orders of functions in the binary.
+def judge_layouts(first_layout: Speed, all_layouts: Speed) -> str:
+    """Judge a version by its times in several memory layouts.
 
     Parameters
     ----------
-    here : Speed
-        Comparison in the layout that was compared first.
-    layouts : Speed
+    first_layout : Speed
+        Comparison in the first layout.
+    all_layouts : Speed
         Comparison over several layouts.
 
     Returns
     -------
     str
-        ``moved`` if only the first layout shows a change, else the verdict over the layouts.
+        ``moved`` if times changed only in the first layout. Otherwise the verdict over all layouts.
     """
-    changed_here = here.verdict in (SLOWER, FASTER)
-    return MOVED if changed_here and layouts.verdict == NO_CHANGE else layouts.verdict
+    if first_layout.verdict in (SLOWER, FASTER) and all_layouts.verdict == NO_CHANGE:
+        return MOVED
+    return all_layouts.verdict
 
 
-def measure_layout_range(old, new):
-    """Measure how much the layout alone changes the processor time of two versions.
+def measure_layout_range(old: pd.DataFrame, new: pd.DataFrame) -> tuple[float, float]:
+    """Compute the range of processor times over memory layouts.
 
     Parameters
     ----------
     old, new : DataFrame
-        Times [s], one row per layout; columns are pairs of function and measure. Only the column ("whole program",
-        "processor time") is used.
+        Times [s], one row per layout. Columns are pairs of function and measure, including ("whole program",
+        "processor time").
 
     Returns
     -------
@@ -290,8 +324,11 @@ def measure_layout_range(old, new):
     return float(min(map(np.min, relative))), float(max(map(np.max, relative)))
 
 
-def _select_finite(old, new, paired):
-    """Return arrays of both versions' finite times, of complete pairs if `paired`, at least the clock's resolution."""
+def _select_finite(old: pd.Series, new: pd.Series, paired: bool) -> list[np.ndarray]:
+    """Select the finite times of both versions. If runs are paired, select complete pairs.
+
+    Times below the resolution of the clock are set to the resolution.
+    """
     old_times, new_times = old.to_numpy(), new.to_numpy()
     if paired:
         n_pairs = min(len(old_times), len(new_times))
@@ -301,8 +338,8 @@ def _select_finite(old, new, paired):
     return [np.maximum(times[np.isfinite(times)], _SHORTEST) for times in (old_times, new_times)]
 
 
-def _test(ratio, n_tests, alpha, smallest):
-    """Return the columns of a row of ``Speed.tests`` on significance and relevance (dict), from a Ratio."""
+def _test(ratio: Ratio, n_tests: int, alpha: float, smallest: float) -> dict:
+    """Return the columns of ``Speed.tests`` on significance and relevance."""
     p_slower = min(1.0, ratio.p_slower * n_tests)
     p_faster = min(1.0, ratio.p_faster * n_tests)
     is_significant = min(p_slower, p_faster) <= alpha
@@ -322,8 +359,12 @@ def _test(ratio, n_tests, alpha, smallest):
     }
 
 
-def _judge_functions(tests):
-    """Return the verdicts on functions (dict), and the functions (tuple) whose two times disagree."""
+def _judge_functions(tests: pd.DataFrame) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the verdict on each changed function, and the functions whose two times disagree.
+
+    Elapsed time decides before processor time. If only the processor time changed significantly, the elapsed
+    time must change relevantly in the same direction. Otherwise, the two times disagree.
+    """
     verdicts = {}
     disagreeing = []
     for function, rows in tests.groupby("function", sort=False):
@@ -341,8 +382,8 @@ def _judge_functions(tests):
     return verdicts, tuple(disagreeing)
 
 
-def _judge_version(verdicts, disagreeing):
-    """Return the verdict on a version from those on its functions (dict)."""
+def _judge_version(verdicts: dict[str, str], disagreeing: tuple[str, ...]) -> str:
+    """Return the verdict on a version from the verdicts on its functions."""
     if verdicts.get(WHOLE) == FASTER:
         return FASTER
     if SLOWER in verdicts.values():
