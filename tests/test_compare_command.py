@@ -259,7 +259,7 @@ def test_hardware_events_without_a_pmu_are_refused(built, monkeypatch):
     monkeypatch.setattr(versions, "core_pmus", list)
     asked = ("--events", "cycles,page-faults")
     done = compared(*asked, f"{built}/work 1", f"{built}/work 1", code=2)
-    assert "has 0 good counters" in done.stderr and "--events task-clock,page-faults" in done.stderr
+    assert "this machine has 0" in done.stderr and "--events task-clock,page-faults" in done.stderr
 
 
 @pytest.mark.skipif(bool(core_pmus()), reason="this machine has a PMU")

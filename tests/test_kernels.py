@@ -159,7 +159,7 @@ def test_plan_covers_every_event_in_every_run():
     assert "blackscholes" in {
         item.program.name for item in executions.plan(kernels(), EVENTS, good_counters=3, nodes=2)
     }
-    with pytest.raises(CmlibError, match="two are needed"):
+    with pytest.raises(CmlibError, match="Two counters are needed"):
         executions.plan(kernels(), EVENTS, good_counters=1)
 
 

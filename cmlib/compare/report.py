@@ -1,56 +1,68 @@
-"""Put the result of comparing two versions into a dict for JSON, and write it as text or Markdown.
+"""Write the result of a comparison of two versions as text or Markdown.
 
-Measured and simulated versions have the same kind of dict; docs/compare-method.md describes its entries.
-:func:`make_report` takes both versions, the verdict and further entries; :func:`make_refusal` takes the reason why
-there is no verdict. :func:`write_text` and :func:`write_markdown` take such a dict, and return the output of `cmlib
-compare`.
+The result is a dict, which ``docs/compare-method.md`` describes. :func:`make_report` and :func:`make_refusal`
+make the dict. :func:`write_text` and :func:`write_markdown` take it and return the output of ``cmlib
+compare``. Measured and simulated comparisons have the same kind of dict.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+import pandas as pd
 
 from cmlib.compare.times import SLOWER
 from cmlib.templates import template
 
-SCHEMA = 2  # of the JSON, as docs/compare-method.md describes it
+if TYPE_CHECKING:
+    from cmlib.compare.simulated import SimulatedVersion
+    from cmlib.compare.versions import VersionRecording
+
+SCHEMA = 2  # version of the JSON, which docs/compare-method.md describes
 REFUSED = "refused"
-_MOST_CAUSES = 3  # causes that are written, at most
-_LEAST_SHARE = 0.1  # causes with a smaller share of the first cause's are not written
+_MOST_CAUSES = 3  # largest number of written causes
+_LEAST_SHARE = 0.1  # smallest share of a written cause, as a fraction of the first cause's share
 
 
-def make_refusal(reason):
-    """Make the result of a comparison that was not possible.
+def make_refusal(reason: str) -> dict:
+    """Return the result of a comparison that was not possible.
 
     Parameters
     ----------
     reason : str
-        Why it was not possible.
+        Reason why the versions cannot be compared.
 
     Returns
     -------
     dict
-        ``schema``, ``verdict`` ("refused"), ``anomaly`` (None) and ``refused`` (list with the reason).
+        ``schema``, ``verdict`` ("refused"), ``anomaly`` (None) and ``refused`` (list of the reason).
     """
     return {"schema": SCHEMA, "verdict": REFUSED, "anomaly": None, "refused": [reason]}
 
 
-def make_report(old, new, verdict, **results):
-    """Make the result of comparing two versions, measured or simulated.
+def make_report(
+    old: VersionRecording | SimulatedVersion,
+    new: VersionRecording | SimulatedVersion,
+    verdict: str,
+    **results: Any,
+) -> dict:
+    """Return the result of a comparison.
 
     Parameters
     ----------
-    old, new : cmlib.compare.versions.VersionRecording or cmlib.compare.simulated.SimulatedVersion
-        The versions, of which the name and the number of runs are taken.
+    old, new : VersionRecording or SimulatedVersion
+        Both versions.
     verdict : str
-        One of the verdicts of :mod:`cmlib.compare.times` or :mod:`cmlib.compare.simulated_counts`, or "counters
-        differ".
+        Verdict on the new version. For example, "slower".
     **results
         Further entries of the result.
 
     Returns
     -------
     dict
-        ``schema``, ``verdict``, ``anomaly`` (True if slower), ``refused`` (empty list), ``old`` and ``new`` (dicts of
-        name and runs), and the entries of `results`.
+        ``schema``, ``verdict``, ``anomaly`` (True if slower), ``refused`` (empty list), ``old`` and ``new``
+        (name and number of runs), and `results`.
     """
     return {
         "schema": SCHEMA,
@@ -63,49 +75,54 @@ def make_report(old, new, verdict, **results):
     }
 
 
-def to_rows(frame, *, unbounded=np.inf):
+def to_rows(frame: pd.DataFrame, *, unbounded: float = np.inf) -> list[dict]:
     """Convert a table to a list of dicts for JSON.
+
+    NaN and infinite numbers become None.
 
     Parameters
     ----------
     frame : DataFrame
+        Table to convert.
     unbounded : float, optional
-        Numbers with this absolute value or more become None. NaN and infinite numbers always do.
+        Numbers with this absolute value or a larger one become None, too.
 
     Returns
     -------
     list of dict
-        One per row.
+        One dict per row.
     """
 
-    def finite(value):
+    def finite(value: Any) -> Any:
+        """Return a value, or None for a number that is too large or not finite."""
         return None if isinstance(value, float) and not abs(value) < unbounded else value
 
     return [{key: finite(value) for key, value in row.items()} for row in frame.to_dict("records")]
 
 
-def write_text(comparison):
-    """Write a comparison as text, one finding per line.
+def write_text(comparison: dict) -> str:
+    """Write the result of a comparison as text.
 
     Parameters
     ----------
     comparison : dict
-        The output of ``cmlib compare --json``.
+        Output of ``cmlib compare --json``.
 
     Returns
     -------
     str
+        One finding per line.
     """
     return _write(comparison, "compare.txt.j2")
 
 
-def write_markdown(comparison):
-    """Write a comparison as Markdown.
+def write_markdown(comparison: dict) -> str:
+    """Write the result of a comparison as Markdown.
 
     Parameters
     ----------
     comparison : dict
-        The output of ``cmlib compare --json``.
+        Output of ``cmlib compare --json``.
 
     Returns
     -------
@@ -114,10 +131,13 @@ def write_markdown(comparison):
     return _write(comparison, "compare.md.j2")
 
 
-def _write(comparison, name):
-    """Fill a template with a comparison, its largest causes, and changed functions, those in the verdict first."""
+def _write(comparison: dict, template_name: str) -> str:
+    """Write a comparison by a template.
+
+    Only the largest causes are written. Changed functions that support the verdict come first.
+    """
     causes = comparison["counters"]["causes"]
     largest = [cause for cause in causes if cause["share"] >= _LEAST_SHARE * causes[0]["share"]]
     changed = sorted(comparison["changed_functions"], key=lambda function: not function["in_verdict"])
     shown = comparison | {"causes": largest[:_MOST_CAUSES], "changed": changed}
-    return template("cmlib.compare", name).render(shown).rstrip()
+    return template("cmlib.compare", template_name).render(shown).rstrip()

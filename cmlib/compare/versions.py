@@ -1,12 +1,14 @@
-"""Run and count the two versions that are compared, or read them from recordings.
+"""Run and count the two versions of a comparison, or read their recordings.
 
-A region is a stretch of a program's code, usually a function, that the program counts itself with `cmlib_region.h`.
-Each passage through a region is one sample. A program without regions is counted as a whole. A run executes the
-command one or more times: each execution counts other events, because not all fit on the counters together.
+:func:`generate_pairs` takes two commands or files and yields a :class:`VersionPair` for each look at the
+data. It contains the counts and times [s] of all runs so far.
 
-:func:`generate_pairs` takes two commands or files, and yields a :class:`VersionPair`: runs (DataFrames of counts) and
-times [s] of both. CmlibError if a command fails, or they can't be compared.
+A region is a part of a program that counts its own events with `cmlib_region.h`. Each passage through a
+region is one sample. A program without regions is counted as a whole by perf. A run consists of one or more
+executions of the command, because not all events can be counted at once.
 """
+
+from __future__ import annotations
 
 import contextlib
 import functools
@@ -17,14 +19,16 @@ import re
 import secrets
 import shlex
 import shutil
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from cmlib.collect.machine import census, counters_lock, describe, known_events
-from cmlib.collect.machine.event_names import INSTRUCTIONS, countable
+from cmlib.collect.machine.event_names import INSTRUCTIONS, Countable, countable
 from cmlib.collect.machine.host import core_pmus
 from cmlib.collect.record.execute import check_perf, run_timed
 from cmlib.compare.ratios import compute_smallest_p_value
@@ -36,13 +40,13 @@ from cmlib.io.archive import in_recording
 from cmlib.scratch import scratch_folder
 from cmlib.terminal import say
 
-SIDES = ("old", "new")  # of a comparison; also the names of the files in the folder of --keep
+SIDES = ("old", "new")  # versions of a comparison, and names of the files in the folder of --keep
 MEASURES = (ELAPSED, PROCESSOR)
-_MEASURE_IN_HEADING = {"elapsed_s": ELAPSED, "processor_s": PROCESSOR}  # measures by their names in headings
-_ATTEMPTS = 3  # executions in which events were not counted all the time are repeated
-_LONGEST_S = 1e9  # of a run
-_MOST_TIMES_READ = 4_000_000  # from a recording: number of executions times number of functions
-_MOST_EVENTS_TOGETHER = 16  # that cmlib_region.h counts in one execution
+_MEASURE_IN_HEADING = {"elapsed_s": ELAPSED, "processor_s": PROCESSOR}  # measures keyed by name in headings
+_ATTEMPTS = 3  # number of attempts to count events all the time
+_LONGEST_S = 1e9  # longest run [s]
+_MOST_TIMES_READ = 4_000_000  # largest product of the numbers of executions and functions in a recording
+_MOST_EVENTS_TOGETHER = 16  # largest number of events that cmlib_region.h counts in one execution
 
 
 @dataclass(frozen=True)
@@ -52,11 +56,11 @@ class VersionRecording:
     Attributes
     ----------
     name : str
-        Its command, or the file from which it was read.
+        Command, or file of the recording.
     about : dict
-        Metadata: program, form ("old" or "new"), machine, session, per, events and more.
+        Metadata. For example, the machine and the events.
     text : str
-        Output of the regions: CSV, with a heading for each execution.
+        Samples as CSV, with a heading line before each execution.
     """
 
     name: str
@@ -64,41 +68,41 @@ class VersionRecording:
     text: str
 
     @functools.cached_property
-    def runs(self):
-        """Counts of each run, divided by instructions or by work: a list of DataFrames, one row per sample.
+    def runs(self) -> list[pd.DataFrame]:
+        """Normalized counts of each run, one row per sample.
 
-        A sample is one passage through a region. Columns are function, location and the counters. CmlibError if the
-        text is damaged.
+        Counts are divided by instructions or by units of work. Columns are function, location and the
+        counters. CmlibError is raised if the text is damaged.
         """
         runs = in_recording(self.name, regions.read_runs, self.text, per=self.about["per"])
         return list(runs.values())
 
     @functools.cached_property
-    def times(self):
-        """Times [s]: a DataFrame with one row per run; columns are pairs (function, measure).
+    def times(self) -> pd.DataFrame:
+        """Times [s], one row per run, as returned by :func:`read_times`.
 
-        Measures are "elapsed time" and "processor time"; NaN where a function did not run. CmlibError if the text is
-        damaged.
+        CmlibError is raised if the text is damaged.
         """
         return in_recording(self.name, read_times, self.text)
 
     @property
-    def has_regions(self):
-        """True if the program counted regions; False if it was counted as a whole."""
+    def has_regions(self) -> bool:
+        """True if the program counted regions."""
         return any((run["function"] != WHOLE).any() for run in self.runs)
 
 
 @dataclass(frozen=True)
 class VersionPair:
-    """Two versions to be judged.
+    """Recorded runs of the old and the new version.
 
     Attributes
     ----------
     old, new : VersionRecording
+        Runs of each version.
     paired : bool
-        True if runs of both alternated, so that run k of one belongs to run k of the other.
+        True if both versions were run in turns. Run k of one version then belongs to run k of the other.
     n_looks : int
-        Maximum number of looks. A look is a verdict on the runs so far. Significance is corrected for this number.
+        Maximum number of looks. A look is a verdict on the runs so far.
     """
 
     old: VersionRecording
@@ -108,30 +112,40 @@ class VersionPair:
 
 
 def generate_pairs(
-    old, new, *, events=None, n_runs=40, alpha=0.002, timeout=None, seed=0, notify=say, progress=lambda: None
-):
-    """Run two versions, and yield the runs so far as a VersionPair each time that a verdict is due.
+    old: str,
+    new: str,
+    *,
+    events: str | None = None,
+    n_runs: int = 40,
+    alpha: float = 0.002,
+    timeout: float | None = None,
+    seed: int = 0,
+    notify: Callable[[str], None] = say,
+    progress: Callable[[], None] = lambda: None,
+) -> Generator[VersionPair, None, None]:
+    """Run two versions, and yield the runs so far whenever a verdict is due.
 
-    Close the generator when the verdict is clear. Two recordings give one VersionPair.
+    Commands are run in random order. Close the generator when the verdict is clear. Two recordings yield one
+    pair.
 
     Parameters
     ----------
     old, new : str
-        Commands, which are run in random order, or files that `--keep` wrote.
+        Commands, or files that ``cmlib compare --keep`` wrote.
     events : str, optional
-        Comma-separated names of events. Default: a list for the processor.
+        Comma-separated names of the events to count. Default: a list for the processor.
     n_runs : int, default 40
         Maximum number of runs of each command.
     alpha : float, default 0.002
-        Accepted probability of a false alarm; the smallest number of runs depends on it.
+        Probability of a false alarm. The smallest number of runs depends on it.
     timeout : float, optional
         Time limit of each run [s].
     seed : int, default 0
         Seed of the order of runs.
-    notify : callable
-        Called with each message on the progress (str).
-    progress : callable
-        Called without arguments after each run.
+    notify : callable, optional
+        Function that is called with each progress message (str).
+    progress : callable, optional
+        Function that is called without arguments after each run.
 
     Yields
     ------
@@ -140,13 +154,13 @@ def generate_pairs(
     Raises
     ------
     CmlibError
-        If a command fails, or the two can't be compared.
+        If a command fails or the versions cannot be compared.
     """
     name_by_side = {"old": old, "new": new}
     recordings = {side: _read(name) for side, name in name_by_side.items() if is_recording(name)}
     if len(recordings) == 2:
         if events:
-            raise CmlibError("--events is for commands: recordings have the events they were made with")
+            raise CmlibError("--events is only for commands. The events of recordings cannot be changed.")
         yield _pair_recordings(**recordings)
         return
     commands = {
@@ -168,42 +182,45 @@ def generate_pairs(
     yield from _record_pairs(commands, recordings, countables, looks, random.Random(seed), notify, progress)
 
 
-def _pair_recordings(old, new):
-    """Make a VersionPair of two VersionRecordings; its runs are in pairs if both were recorded in one session."""
+def _pair_recordings(old: VersionRecording, new: VersionRecording) -> VersionPair:
+    """Make a VersionPair of two recordings. Runs are paired if one session recorded both."""
     session = old.about.get("session")
     is_paired = session is not None and session == new.about.get("session")
     return VersionPair(old, new, paired=is_paired, n_looks=1)
 
 
-def _check_regions(names_and_regions):
-    """Raise CmlibError if only one version has regions; each has a pair of its name (str) and True if it has any."""
+def _check_regions(names_and_regions: list[tuple[str, bool]]) -> None:
+    """Raise CmlibError if only one version has regions.
+
+    The argument contains the name of each version, and True if the version has regions.
+    """
     with_regions = [name for name, has_regions in names_and_regions if has_regions]
     if with_regions and len(with_regions) < len(names_and_regions):
         raise CmlibError(f"only `{with_regions[0]}` has regions: build both versions with them, or neither")
 
 
-def is_recording(name):
-    """Decide whether a name is a recording or a command.
+def is_recording(name: str) -> bool:
+    """Return True if a name is a recording, and False if it is a command.
 
     Parameters
     ----------
     name : str
-        The name of a .json file, or a command, which may end in one.
+        Path of a .json file, or a command. A command may end in the name of a .json file.
 
     Returns
     -------
     bool
-        True for a recording.
     """
     return name.endswith(".json") and (Path(name).is_file() or not re.search(r"\s", name))
 
 
-def check_free(folder):
-    """Check that :func:`save_pair` replaces no recordings.
+def check_free(folder: str | Path) -> None:
+    """Check that a folder contains no recordings of a comparison.
 
     Parameters
     ----------
     folder : path
+        Folder to which the recordings will be written.
 
     Raises
     ------
@@ -213,20 +230,22 @@ def check_free(folder):
     existing = [path.name for side in SIDES for path in sorted(Path(folder).glob(f"{side}.*"))]
     if existing:
         raise CmlibError(
-            f"{folder} holds {', '.join(existing)} already, and recordings are not replaced. Give --keep another "
-            "folder, or move these files away."
+            f"{folder} already contains {', '.join(existing)}. Recordings are not replaced. Give --keep another "
+            "folder, or move these files."
         )
 
 
-def save_pair(pair, folder):
-    """Write the recordings of a pair's commands.
+def save_pair(pair: VersionPair, folder: str | Path) -> None:
+    """Write the recordings of both versions to ``old.json`` and ``new.json``.
+
+    A version that was read from a recording is not written.
 
     Parameters
     ----------
     pair : VersionPair
-        A version that was read from a recording is not written.
+        Recordings to write.
     folder : path
-        Folder for ``old.json``, ``new.json`` and their samples.
+        Folder for the files.
     """
     for side in SIDES:
         recording = getattr(pair, side)
@@ -234,23 +253,23 @@ def save_pair(pair, folder):
             regions.save_recording(Path(folder) / f"{side}.json", [recording.text], recording.about)
 
 
-def _read(name):
-    """Read the VersionRecording in a file."""
+def _read(name: str) -> VersionRecording:
+    """Read a recording from a file."""
     if not Path(name).is_file():
-        raise CmlibError(f"there is no recording {name}")
+        raise CmlibError(f"the recording {name} does not exist")
     about, text = regions.read_recording(name)
     return VersionRecording(name, {"per": "instructions"} | about, text)
 
 
-def _plan_looks(n_runs, commands, alpha):
-    """List the numbers of pairs of runs after which a verdict is computed: a quarter, a half and all of `n_runs`.
+def _plan_looks(n_runs: int, commands: Collection[VersionCommand], alpha: float) -> list[int]:
+    """Return the numbers of pairs of runs after which a verdict is computed.
 
-    Smaller numbers are raised to the smallest with which a change can be significant, so that there may be fewer looks.
-
-    The smallest p-value of the signed-rank test of n pairs is 2^-n: all new runs are slower. Bonferroni's correction
-    multiplies it by the number of tests. A change can be significant if n_tests * 2^-n <= alpha, and therefore
-    n >= log2(n_tests / alpha). Three looks test three times as often.
+    These are a quarter, a half and all of `n_runs`. A number is increased if no change could be significant
+    with it.
     """
+    # The smallest p-value of the signed-rank test of n pairs is 2^-n: all new runs are slower. Bonferroni's correction
+    # multiplies it by the number of tests. A change can be significant if n_tests * 2^-n <= alpha, and therefore
+    # n >= log2(n_tests / alpha). Three looks test three times as often.
     n_tests = max(map(_count_tests, commands))
     fewest_for_one_look = math.ceil(math.log2(n_tests / alpha))
     if n_runs < fewest_for_one_look:
@@ -263,8 +282,8 @@ def _plan_looks(n_runs, commands, alpha):
     return sorted(looks)
 
 
-def _check_n_runs(n_runs, command, recording, alpha):
-    """Raise CmlibError if `n_runs` of a command are too few to differ significantly from a recording."""
+def _check_n_runs(n_runs: int, command: VersionCommand, recording: VersionRecording, alpha: float) -> None:
+    """Raise CmlibError if no change could be significant with `n_runs` runs of a command."""
     n_recorded = len(recording.times)
     smallest_p_value = compute_smallest_p_value(n_recorded, n_runs, paired=False)
     if _count_tests(command) * smallest_p_value > alpha:
@@ -274,26 +293,26 @@ def _check_n_runs(n_runs, command, recording, alpha):
         )
 
 
-def _count_tests(command):
-    """Count the tests of one look: one per measure, for each function of a VersionCommand and for the whole program."""
+def _count_tests(command: VersionCommand) -> int:
+    """Return the number of tests of one look.
+
+    There is one test per measure, for each function and for the whole program.
+    """
     return len(MEASURES) * (1 + len(command.functions))
 
 
-def _record_pairs(commands, recordings, events, looks, rng, notify, progress):
-    """Yield a VersionPair after each number of runs in `looks`.
+def _record_pairs(
+    commands: dict[str, VersionCommand],
+    recordings: dict[str, VersionRecording],
+    events: list[Countable],
+    looks: list[int],
+    rng: random.Random,
+    notify: Callable[[str], None],
+    progress: Callable[[], None],
+) -> Iterator[VersionPair]:
+    """Run the commands, and yield a VersionPair after each number of runs in `looks`.
 
-    Parameters
-    ----------
-    commands : dict of str to VersionCommand
-        Versions to run, by side.
-    recordings : dict of str to VersionRecording
-        The other version, by side; empty if both are run.
-    events : list of Countable
-    looks : list of int
-    rng : random.Random
-        Draws the order of the two commands in each run.
-    notify, progress : callable
-        As in :func:`generate_pairs`.
+    `commands` and `recordings` are keyed by "old" and "new". `recordings` is empty if both versions are run.
     """
     common = {"machine": describe(), "session": secrets.token_hex(8)}
     texts = dict.fromkeys(commands, "")
@@ -318,17 +337,17 @@ def _record_pairs(commands, recordings, events, looks, rng, notify, progress):
             yield VersionPair(**recorded | recordings, paired=not recordings, n_looks=len(looks))
 
 
-def _make_recording(command, side, common, text):
-    """Make the VersionRecording of a VersionCommand from its text; `common` is the metadata of both sides (dict)."""
+def _make_recording(command: VersionCommand, side: str, common: dict, text: str) -> VersionRecording:
+    """Make the recording of a command from its samples (text) and the metadata of both versions."""
     about = {"program": command.command, "form": side, "regions": bool(command.functions)}
     return VersionRecording(command.command, about | common, text)
 
 
 @contextlib.contextmanager
-def _lock_counters(events):
-    """Lock the processor's counters during a ``with`` block, and yield how many of them count correctly.
+def _lock_counters(events: list[Countable]) -> Iterator[int]:
+    """Lock the processor's counters in a ``with`` block, and yield the number of correct counters.
 
-    If no event needs a counter of the processor, or there is none, lock nothing and yield 0.
+    If no event needs a counter of the processor, nothing is locked and 0 is yielded.
     """
     if not core_pmus() or not any(event.hardware for event in events):
         yield 0
@@ -337,13 +356,18 @@ def _lock_counters(events):
         yield census().good
 
 
-def _choose_events(event_list, recording, about):
-    """Choose the Countables: the user's list, those in the other version's recording, or the default events."""
+def _choose_events(
+    event_list: str | None, recording: VersionRecording | None, about: dict
+) -> list[Countable]:
+    """Choose the events to count.
+
+    These are the events of the user, of the other version's recording, or the default events.
+    """
     if event_list:
         return countable(event_list, known_events(about))
     if recording:
         code_by_event = {event: code for group in recording.about["events"] for event, code in group.items()}
-        # Codes of tracepoints (with a colon in the name) depend on the kernel: these are found by their names.
+        # The code of a tracepoint (with a colon in its name) depends on the kernel, so only its name is used.
         items = (event if ":" in event else f"{event}={code}" for event, code in code_by_event.items())
         return countable(",".join(items))
     return list_usual_events(about)
@@ -351,14 +375,14 @@ def _choose_events(event_list, recording, about):
 
 @dataclass(frozen=True)
 class VersionCommand:
-    """A version that is run: its command.
+    """Command of one version.
 
     Attributes
     ----------
     command : str
-        The command; ``{run}`` in it is replaced by the number of the run.
+        Command. ``{run}`` is replaced by the number of the run.
     functions : tuple of str
-        Names of its regions; empty if it has none.
+        Names of the regions in the program. Empty if it has none.
     timeout : float or None
         Time limit of a run [s].
     """
@@ -367,8 +391,8 @@ class VersionCommand:
     functions: tuple[str, ...] = ()
     timeout: float | None = None
 
-    def argv(self, run):
-        """Return the words of the command.
+    def argv(self, run: int) -> list[str]:
+        """Split the command into words.
 
         Parameters
         ----------
@@ -382,36 +406,37 @@ class VersionCommand:
         Raises
         ------
         ValueError
-            If the command can't be split into words as a shell does.
+            If the command is not valid shell syntax. For example, a quotation mark is missing.
         """
         return [word.replace("{run}", str(run)) for word in shlex.split(self.command)]
 
 
-def probe_command(command, *, timeout=None):
-    """Run a command once without counting, to find the regions that it passes.
+def probe_command(command: str, *, timeout: float | None = None) -> VersionCommand:
+    """Run a command once without counting, to find its regions.
 
     Parameters
     ----------
     command : str
+        Command to run.
     timeout : float, optional
         Time limit [s].
 
     Returns
     -------
     VersionCommand
-        The command with the names of its regions.
+        Command with the names of its regions.
 
     Raises
     ------
     CmlibError
-        If the command can't be split into words, has no program, or fails.
+        If the command is not valid or fails.
     TooLongError
         If the time limit is exceeded.
     """
     try:
         argv = VersionCommand(command).argv(0)
     except ValueError as error:
-        raise CmlibError(f"{command!r} can't be split into words as a shell does: {error}") from error
+        raise CmlibError(f"{command!r} is not valid shell syntax: {error}") from error
     if not argv or shutil.which(argv[0]) is None:
         raise CmlibError(
             f"{command!r} is neither a recording (an existing .json file) nor a command with an existing program. Put "
@@ -424,12 +449,15 @@ def probe_command(command, *, timeout=None):
         return VersionCommand(command, tuple(functions), timeout)
 
 
-def group_events(events, n_good_counters):
-    """Group events into those that are counted together, because not all fit on the counters at once.
+def group_events(events: list[Countable], n_good_counters: int) -> tuple[str, list[list[Countable]]]:
+    """Group events so that each group fits on the counters.
+
+    Each group of events is counted in a separate execution. Instructions are counted in each group if there
+    are hardware events.
 
     Parameters
     ----------
-    events : list of cmlib.collect.machine.event_names.Countable
+    events : list of Countable
         Events with their codes.
     n_good_counters : int
         Number of counters that count correctly.
@@ -437,22 +465,23 @@ def group_events(events, n_good_counters):
     Returns
     -------
     per : {"instructions", "work"}
-        Unit by which counts are divided; "work" if there is no hardware event.
+        Unit by which counts are divided. It is "work" if there are no hardware events.
     event_groups : list of list of Countable
-        Each group is counted in an execution of its own.
+        Groups of events.
 
     Raises
     ------
     CmlibError
-        If there are fewer than two good counters for hardware events, or instructions are the only event.
+        If hardware events are given and there are fewer than two good counters, or if instructions are the
+        only event.
     """
     hardware = [event for event in events if event.hardware]
     if hardware and n_good_counters < 2:
         names = ", ".join(event.name for event in hardware)
         raise CmlibError(
-            f"{names} can't be counted: this machine has {n_good_counters} good counters, and two are needed, one for "
-            "instructions and one for an event at a time (see `cmlib doctor`). Software events can be counted "
-            "everywhere: --events task-clock,page-faults,context-switches,cpu-migrations"
+            f"{names} cannot be counted. Two counters are needed, one of them for instructions, and this machine has "
+            f"{n_good_counters} (see `cmlib doctor`). Software events can be counted on all machines: "
+            "--events task-clock,page-faults,context-switches,cpu-migrations"
         )
     software = [event for event in events if not event.hardware]
     if not hardware:
@@ -460,7 +489,7 @@ def group_events(events, n_good_counters):
     other_hardware = [event for event in hardware if event != INSTRUCTIONS]
     if not other_hardware and not software:
         raise CmlibError(
-            "Instructions alone can't be compared, since counts are divided by them. Give more --events."
+            "Instructions alone cannot be compared, because counts are divided by them. Give more --events."
         )
     n_per_execution = max(1, min(n_good_counters - 1, _MOST_EVENTS_TOGETHER - len(software)))
     first_group, *other_groups = _cut_list(other_hardware, n_per_execution) or [[]]
@@ -468,13 +497,13 @@ def group_events(events, n_good_counters):
     return "instructions", [[INSTRUCTIONS, *group] for group in event_groups]
 
 
-def _cut_list(items, length):
-    """Cut a list into lists of `length` items; the last one may be shorter."""
+def _cut_list(items: list, length: int) -> list[list]:
+    """Cut a list into lists of `length` items. The last one may be shorter."""
     return [items[i : i + length] for i in range(0, len(items), length)]
 
 
-def _count_run(command, run, event_groups, per):
-    """Execute a VersionCommand once for each group of events, and return the text of all samples."""
+def _count_run(command: VersionCommand, run: int, event_groups: list[list[Countable]], per: str) -> str:
+    """Execute a command once per group of events, and return all samples as text."""
     texts = [
         _count_execution(command, run, execution, events, per)
         for execution, events in enumerate(event_groups)
@@ -482,8 +511,13 @@ def _count_run(command, run, event_groups, per):
     return "".join(texts)
 
 
-def _count_execution(command, run, execution, events, per):
-    """Execute a VersionCommand once, count Countables all the time, and return a heading and a row per sample (str)."""
+def _count_execution(
+    command: VersionCommand, run: int, execution: int, events: list[Countable], per: str
+) -> str:
+    """Execute a command once, and return a heading and its samples as CSV.
+
+    The execution is repeated if an event was not counted all the time.
+    """
     argv = command.argv(run)
     needed_columns = dict.fromkeys([per, *(event.name for event in events)])
     for _ in range(_ATTEMPTS):
@@ -496,7 +530,9 @@ def _count_execution(command, run, execution, events, per):
             samples = regions.read_regions(file)
             text = file.read_text(encoding="utf-8")
         if samples.empty:
-            raise CmlibError(f"`{shlex.join(argv)}` passed none of its regions: there is nothing to compare")
+            raise CmlibError(
+                f"`{shlex.join(argv)}` passed none of its regions, so that nothing can be compared"
+            )
         uncounted = [column for column in needed_columns if samples[column].isna().any()]
         if not uncounted and samples["running"].min() > 0.999:
             return format_heading(run, execution, elapsed_s, processor_s) + text
@@ -507,27 +543,30 @@ def _count_execution(command, run, execution, events, per):
     )
 
 
-def _count_regions(argv, events, file, timeout):
-    """Run a program that counts its regions into `file`; return its elapsed and processor time [s]."""
+def _count_regions(
+    argv: list[str], events: list[Countable], file: Path, timeout: float | None
+) -> tuple[float, float]:
+    """Run a program that writes the counts of its regions to `file`.
+
+    Return its elapsed and processor time [s].
+    """
     event_list = ",".join(
         f"{event.name}={event.config}" for event in events if event.name != INSTRUCTIONS.name
     )
     environment = {"CMLIB_REGIONS": str(file), "CMLIB_EVENTS": event_list}
     times = run_timed(argv, environment=environment, timeout=timeout)
     if not file.exists():
-        raise CmlibError(
-            f"`{shlex.join(argv)}` passed no region in this run, but did in the first one: there is nothing to compare"
-        )
+        raise CmlibError(f"`{shlex.join(argv)}` passed regions in the first run, but none in this run")
     return times
 
 
-def time_whole(argv, timeout=None):
-    """Time a command by one run under ``perf stat``.
+def time_whole(argv: list[str], timeout: float | None = None) -> tuple[float, float]:
+    """Run a command once, and measure its time with ``perf stat``.
 
     Parameters
     ----------
     argv : list of str
-        The command.
+        Words of the command.
     timeout : float, optional
         Time limit [s].
 
@@ -539,7 +578,7 @@ def time_whole(argv, timeout=None):
     Raises
     ------
     RecordError
-        If perf is missing.
+        If perf is not installed.
     TooLongError
         If the time limit is exceeded.
     CmlibError
@@ -549,8 +588,10 @@ def time_whole(argv, timeout=None):
         return _count_whole(argv, [], Path(folder) / "regions.csv", timeout)
 
 
-def _count_whole(argv, events, file, timeout):
-    """Run a program under perf, and write its counts to `file` as if it were one region.
+def _count_whole(
+    argv: list[str], events: list[Countable], file: Path, timeout: float | None
+) -> tuple[float, float]:
+    """Run a program under perf, and write its counts to `file` like the sample of a region.
 
     Return its elapsed and processor time [s].
     """
@@ -563,8 +604,7 @@ def _count_whole(argv, events, file, timeout):
     counts = perf.parse_stat(output.read_text(encoding="utf-8"))
     if len(counts) != len(event_names):
         raise CmlibError(
-            f"perf stat was asked for {len(event_names)} events and wrote {len(counts)}, in a format that cmlib does "
-            "not know."
+            f"perf stat counted {len(event_names)} events, but {len(counts)} lines of its output could be read."
         )
     # perf prints clocks in milliseconds; cmlib_region.h counts them in nanoseconds.
     values = counts["value"].where(counts["unit"] != "msec", counts["value"] * 1e6)
@@ -579,14 +619,14 @@ def _count_whole(argv, events, file, timeout):
         "running": counts["running"].min(),
         "instructions": "",
     }
-    # An event "instructions" fills the column above.
+    # An event "instructions" replaces the empty column.
     row |= dict(zip((event.name for event in events), values[2:], strict=True))
     pd.DataFrame([row]).to_csv(file, index=False, lineterminator="\n")
     return elapsed_s, processor_s
 
 
-def format_heading(run, execution, elapsed_s, processor_s):
-    """Write the line above the samples of one execution in a recording.
+def format_heading(run: int, execution: int, elapsed_s: float, processor_s: float) -> str:
+    """Write the heading line of one execution.
 
     Parameters
     ----------
@@ -604,35 +644,34 @@ def format_heading(run, execution, elapsed_s, processor_s):
     return f"# run={run:03d} part={execution} elapsed_s={elapsed_s:.9f} processor_s={processor_s:.9f}\n"
 
 
-def read_times(text):
-    """Read the times of runs from the output of regions.
+def read_times(text: str) -> pd.DataFrame:
+    """Read the times of runs from the samples of a recording.
 
-    The time of a function is the sum over its samples in an execution. If the program reported its work, the sum is
-    divided by the units of work. Work that was not reported is 1 in each sample. The time of the whole program is in
-    the headings.
+    The time of a function is the sum over its samples in an execution. It is divided by the units of work if
+    the program reported any. The time of the whole program is in the heading of the execution.
 
     Parameters
     ----------
     text : str
-        CSV, with a heading ``# run=…`` for each execution, as in :class:`VersionRecording`.
+        Samples as CSV, with a heading line ``# run=…`` before each execution.
 
     Returns
     -------
     DataFrame
-        Times [s], one row per run; columns are pairs (function, measure), with the measures "elapsed time" and
-        "processor time" and the function "whole program" among the others. A run with several executions has their
-        mean. NaN where a function did not run.
+        Times [s], one row per run. Columns are pairs of function and measure ("elapsed time" or "processor
+        time"). The function "whole program" is always included. If a run has several executions, times are
+        their mean. NaN if a function did not run.
 
     Raises
     ------
-    ValueError
+    InputError
         If the text is damaged or too large.
     """
     headings, samples = zip(*regions.read_executions(text), strict=True)
     times = _sum_times(samples)
     whole_times = pd.DataFrame(map(_parse_heading, headings))
     for column in whole_times:
-        if column in times:  # without regions, the whole program is a function with a sample, too
+        if column in times:  # a program without regions has samples of the whole program
             times[column] = whole_times[column].fillna(times[column])
         else:
             times[column] = whole_times[column]
@@ -640,26 +679,26 @@ def read_times(text):
     return times.groupby(run_by_execution, sort=False).mean().rename_axis("run")
 
 
-def _sum_times(samples):
-    """Sum the times [s] of each function in each execution, and divide them by the work that the program reported.
+def _sum_times(samples: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Sum the times [s] of each function in each execution, and divide them by the reported work.
 
-    `samples` are DataFrames, one per execution. Return a DataFrame with one row per execution; columns are pairs
-    (function, measure); NaN where a function did not run.
+    Return one row per execution. Columns are pairs of function and measure. NaN if a function did not run.
     """
     rows = pd.concat(samples).reindex(columns=["function", "work", "seconds", "task-clock"])
     function_numbers, functions = pd.factorize(rows["function"])
     n_executions, n_functions = len(samples), len(functions)
     if n_executions * n_functions > _MOST_TIMES_READ:
         raise InputError(
-            f"{n_executions:,} executions of {n_functions:,} functions have more than the {_MOST_TIMES_READ:,} times "
-            "that are read"
+            f"{n_executions:,} executions of {n_functions:,} functions have too many times: at most "
+            f"{_MOST_TIMES_READ:,} can be read"
         )
     execution_numbers = np.repeat(np.arange(n_executions), list(map(len, samples)))
-    # Each pair of an execution and a function is a group of samples with a number of its own.
+    # Samples of one function in one execution are a group.
     group_numbers = execution_numbers * n_functions + function_numbers
 
-    def sum_by_group(values):
-        """Sum an array of values by group: shape (n_executions, n_functions); bincount adds up its weights."""
+    def sum_by_group(values: ArrayLike) -> np.ndarray:
+        """Sum values by execution and function, shape (n_executions, n_functions)."""
+        # bincount adds up its weights.
         sums = np.bincount(group_numbers, weights=values, minlength=n_executions * n_functions)
         return sums.reshape(n_executions, n_functions)
 
@@ -677,8 +716,8 @@ def _sum_times(samples):
     return pd.DataFrame(times.reshape(n_executions, -1), columns=columns)
 
 
-def _parse_heading(heading):
-    """Parse the times [s] of the whole program by (function, measure) from a heading; empty if it contains none."""
+def _parse_heading(heading: str) -> dict[tuple[str, str], float]:
+    """Parse the times [s] of the whole program, keyed by function and measure. Empty without times."""
     texts = dict(re.findall(r" (elapsed_s|processor_s)=(\S+)", heading))
     times = {(WHOLE, _MEASURE_IN_HEADING[key]): float(seconds) for key, seconds in texts.items()}
     if not all(0 <= seconds <= _LONGEST_S for seconds in times.values()):
