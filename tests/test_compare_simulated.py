@@ -249,7 +249,7 @@ def test_what_only_perf_can_do_is_refused(option):
 
 @needs_valgrind
 def test_what_can_not_be_compared_is_refused(versions):
-    with pytest.raises(CmlibError, match="is a recording; --simulate compares two commands"):
+    with pytest.raises(CmlibError, match="is a recording. --simulate compares two commands"):
         compare_simulated("old.json", "true", notify=quiet)
     slow = versions[0].replace("100000", "100000000")
     with pytest.raises(CmlibError, match="took longer than 0.3 s"):

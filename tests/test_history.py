@@ -161,7 +161,7 @@ def test_what_is_no_history_is_refused(tmp_path, text):
 def test_a_table_that_would_spread_beyond_memory_is_refused(tmp_path):
     file = tmp_path / "history.csv"
     file.write_text("commit,benchmark,value\n" + "".join(f"c{i},b{i},1\n" for i in range(2100)))
-    with pytest.raises(CmlibError, match="refused"):
+    with pytest.raises(CmlibError, match="too large"):
         read_history(file)
 
 
@@ -169,7 +169,7 @@ def test_a_table_that_would_spread_beyond_memory_is_refused(tmp_path):
 def test_a_heading_that_takes_pandas_minutes_is_refused(tmp_path, heading):
     file = tmp_path / "history.csv"
     file.write_text(f"commit{heading}\na,1\n")
-    with pytest.raises(CmlibError, match=r"history.csv: .*(10,001 columns|heading can't be read|not a CSV)"):
+    with pytest.raises(CmlibError, match=r"history.csv.*(10,001 columns|heading can't be read|not a CSV)"):
         read_history(file)
 
 
@@ -267,9 +267,9 @@ def test_functions_without_a_name_and_many_functions_are_no_error_of_ours(tmp_pa
     save_recording(tmp_path / "a" / "new.json", [f"# run=0 part=0\n{header},x,0,1,1,1,1,\n"], about)
     assert list(read_kept(tmp_path)[0].columns) == ["?, elapsed time"]
     save_recording(tmp_path / "b" / "new.json", [f"# run=0 part=0\n{header}{rows}"], about)
-    with pytest.raises(CmlibError, match="10,001 metrics; .* 10,000 metrics"):
+    with pytest.raises(CmlibError, match="10,001 metrics. .* 10,000 metrics"):
         read_kept(tmp_path)
-    with pytest.raises(CmlibError, match="no folder in it"):
+    with pytest.raises(CmlibError, match="contains no folder"):
         read_kept(tmp_path / "nowhere")
 
 

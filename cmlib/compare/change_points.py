@@ -1,43 +1,48 @@
-"""Find change points in the history of a program's metrics: commits at which the level of one or more metrics steps.
+"""Find the commits at which the metrics of a program change.
 
-:func:`find_groups` takes a DataFrame with one row per commit and one column per metric, and returns a list of
-:class:`Group`. No input is an error: NaN are left out, and a metric with fewer than twelve values has no steps.
+:func:`find_groups` takes a DataFrame with one row per commit and one column per metric. It returns a list of
+:class:`Group`: a commit, and the metrics that change there. NaN are ignored, and a metric with fewer than
+twelve values has no changes.
 
-A rank sum is tested at every split of seeded intervals (Kovács et al. 2023, Biometrika 110, 249), narrowest first.
-Its p-value is bounded by its moment generating function: no distribution of the noise is assumed, ties may occur,
-and the bound is exact where all values before a split are smaller than all after it. The correction for the number
-of splits was found by simulation. `ruptures` has no false-alarm probability; `apache-otava` assumes normal noise.
+A rank sum is tested at each split of a set of intervals (seeded intervals; Kovács et al. 2023, Biometrika
+110, 249). The test assumes no distribution of the noise. The `ruptures` package gives no probability of a
+false alarm, and `apache-otava` assumes normal noise.
 """
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-_TILTS = np.logspace(-6, 1.3, 80)[:, None]  # arguments at which the moment generating function is computed
+_TILTS = np.logspace(-6, 1.3, 80)[:, None]  # arguments of the moment generating function
 _SHORTEST = 12  # shortest interval [commits]
-# P-values are corrected for this number of tests per sample. Overlapping splits are not independent: in shuffled series
-# of 30 to 600 samples they are equivalent to 1 to 2.4 independent two-sided tests per sample.
+# P-values are corrected for this number of tests per sample. Tests of overlapping splits are correlated. In shuffled
+# series of 30 to 600 samples, they were equivalent to 1 to 2.4 independent two-sided tests per sample.
 _TESTS_PER_SAMPLE = 3
-_LOCATION_DROP = 3.0  # a step may be at any split with a log-likelihood less than this below the maximum
-_LEAST_SUPPORT = 1e-3  # of the position of a step
+_LOCATION_DROP = 3.0  # a step can be at splits with a log-likelihood of at least the maximum minus this value
+_LEAST_SUPPORT = 1e-3  # smallest support of the best position
 
 
 @dataclass(frozen=True)
 class Group:
-    """Metrics that step at one commit, where their level changes.
+    """Metrics that change at one commit.
 
     Attributes
     ----------
     row : int
-        Number of the first commit with the new level.
+        Row of the first commit with the new values.
     first, last : int
-        Range of rows in which this commit may be.
+        First and last row at which the change can be.
     steps : DataFrame
-        One row per metric, the largest step first: ``metric``; ``ratio`` (medians, after over before); ``p_value``
-        (over all commits and metrics); ``first`` and ``last`` (row).
+        One row per metric, largest change first, with the following columns:
+
+        - ``metric``: name
+        - ``ratio``: median after the change divided by median before it
+        - ``p_value``: corrected for the number of commits and metrics
+        - ``first``, ``last``: first and last row at which the change can be
     """
 
     row: int
@@ -46,18 +51,17 @@ class Group:
     steps: pd.DataFrame
 
 
-def find_groups(history, *, alpha=0.05, smallest=0.01):
-    """Find the commits at which the level of one or more metrics changes, and list these metrics.
+def find_groups(history: pd.DataFrame, *, alpha: float = 0.05, smallest: float = 0.01) -> list[Group]:
+    """Find the commits at which one or more metrics change.
 
     Parameters
     ----------
     history : DataFrame, shape (n_commits, n_metrics)
-        One row per commit, oldest first, one column per metric; NaN where it was not measured.
+        Metrics, one row per commit, oldest first. NaN if a metric was not measured.
     alpha : float, default 0.05
-        Probability that any group is returned for a history without a change (false alarm), if its noise is
-        exchangeable; divided among the metrics (Bonferroni).
+        Probability of a false alarm in a history without changes.
     smallest : float, default 0.01
-        Smallest relevant step: the ratio of medians is at least 1 + `smallest`, or at most its inverse.
+        Smallest relevant change, as a fraction.
 
     Returns
     -------
@@ -81,12 +85,10 @@ def find_groups(history, *, alpha=0.05, smallest=0.01):
     return sorted(_group_steps(steps, supports, n_commits), key=lambda group: group.row)
 
 
-def compute_evidence(values):
-    """Compute the evidence for a step at each split of a series.
+def compute_evidence(values: np.ndarray) -> np.ndarray:
+    """Compute the evidence for a change at each split of a series.
 
-    The evidence is minus the logarithm of an upper bound on the one-sided p-value of the rank sum (Chernoff's bound):
-    the supremum of t·|U − E U| − K(t). K(t), the logarithm of the moment generating function, is that of Mann and
-    Whitney's U without ties (a product of ratios of sinh); ties only make it smaller.
+    The evidence is minus the logarithm of an upper bound on the p-value of the rank sum (Chernoff's bound).
 
     Parameters
     ----------
@@ -96,8 +98,11 @@ def compute_evidence(values):
     Returns
     -------
     ndarray of float, shape (n_samples - 1,)
-        Evidence of the split between values[k] and values[k + 1], for each k.
+        Element k is the evidence for a change between values k and k + 1.
     """
+    # The bound is the supremum of t·|U - E U| - K(t), where K is the logarithm of the moment generating function of
+    # Mann and Whitney's U without ties, a product of ratios of sinh. Ties only make K smaller. The bound is exact if
+    # all values before a split are smaller than all values after it.
     n = len(values)
     before = np.arange(1, n)
     centered = np.cumsum(stats.rankdata(values))[:-1] - before * (n + 1) / 2
@@ -107,18 +112,21 @@ def compute_evidence(values):
 
 
 @functools.lru_cache(maxsize=4)
-def _sum_log_sinh(n):
-    """Sum log(sinh(x) / x) over x = t/2, 2t/2, … nt/2: one row for each t of _TILTS, one column for each n from 0."""
+def _sum_log_sinh(n: int) -> np.ndarray:
+    """Compute the sums of log(sinh(x) / x) over x = t/2, 2t/2, …, nt/2.
+
+    There is one row per t in _TILTS, and one column per number of terms from 0 to n.
+    """
     x = _TILTS * np.arange(1, n + 1) / 2
     logs = x + np.log(-np.expm1(-2 * x)) - np.log(2 * x)
     return np.hstack([np.zeros_like(_TILTS), np.cumsum(logs, axis=1)])
 
 
 @functools.lru_cache(maxsize=64)
-def _list_seeded_intervals(n):
-    """List intervals (start, end) of lengths n, n/√2, n/2, …, each overlapping the next by half; sorted by length.
+def _list_seeded_intervals(n: int) -> list[tuple[int, int]]:
+    """List overlapping intervals (start, end) with lengths n, n/√2, n/2, …, shortest first.
 
-    The set is symmetric: a reversed series has the same intervals.
+    A reversed series has the same intervals.
     """
     intervals = set()
     length = float(n)
@@ -131,10 +139,11 @@ def _list_seeded_intervals(n):
     return sorted(intervals, key=lambda interval: interval[1] - interval[0])
 
 
-def _find_steps(values, alpha, smallest):
-    """Yield each step of a series, a dict of position, ratio and p_value, with the support of each position.
+def _find_steps(values: np.ndarray, alpha: float, smallest: float) -> Iterator[tuple[dict, np.ndarray]]:
+    """Yield the steps of a series, and the support of each position.
 
-    The support, an array (n_samples,), is above 0 where the step may be.
+    A step is a dict of position, ratio and p_value. The support is an array of shape (n_samples,), which is
+    above 0 at the positions at which the step can be.
     """
     points = _find_significant_points(values, alpha)
     if smallest > 0:
@@ -155,8 +164,8 @@ def _find_steps(values, alpha, smallest):
         )
 
 
-def _find_significant_points(values, alpha):
-    """Find the sorted positions of steps that are significant between their neighboring steps."""
+def _find_significant_points(values: np.ndarray, alpha: float) -> list[int]:
+    """Find the sorted positions of the significant steps."""
     intervals = _list_seeded_intervals(len(values))
     needed = np.log(_TESTS_PER_SAMPLE * max(1, len(values)) / alpha)
     points = _find_narrowest_splits(values, intervals, needed)
@@ -172,8 +181,8 @@ def _find_significant_points(values, alpha):
     return points
 
 
-def _drop_small_steps(points, values, smallest):
-    """Drop the smallest step repeatedly, until all steps have at least the smallest relevant size."""
+def _drop_small_steps(points: list[int], values: np.ndarray, smallest: float) -> list[int]:
+    """Remove the smallest step until all steps are relevant."""
     points = list(points)
     while points:
         size_by_point = {
@@ -187,16 +196,16 @@ def _drop_small_steps(points, values, smallest):
     return points
 
 
-def _list_segments(points, values):
-    """List (start, point, end) of each point, with its neighbors or the ends of the series."""
+def _list_segments(points: list[int], values: np.ndarray) -> Iterator[tuple[int, int, int]]:
+    """Iterate over (start, point, end), from the previous to the next point of each point."""
     bounds = [0, *points, len(values)]
     return zip(bounds, points, bounds[2:], strict=False)
 
 
-def _find_narrowest_splits(values, intervals, needed):
-    """Find the best splits of the intervals with at least the `needed` evidence, shortest interval first.
+def _find_narrowest_splits(values: np.ndarray, intervals: list[tuple[int, int]], needed: float) -> list[int]:
+    """Find the best splits of intervals with enough evidence, shortest interval first.
 
-    Intervals that contain an earlier split are left out. The splits are sorted by position.
+    Intervals that contain an earlier split are skipped. The splits are sorted by position.
     """
     candidates = (
         (end - start, -compute_evidence(values[start:end]).max(), start, end) for start, end in intervals
@@ -209,14 +218,14 @@ def _find_narrowest_splits(values, intervals, needed):
     return sorted(points)
 
 
-def _find_best_split(values, start, end):
-    """Find the best split of values[start:end] into two levels.
+def _find_best_split(values: np.ndarray, start: int, end: int) -> tuple[int, float, np.ndarray]:
+    """Find the best split of ``values[start:end]`` into two levels.
 
-    Return its position, the largest evidence, and the support of each split. Evidence by ranks shows that there is a
-    step, but may have its maximum elsewhere if a smaller step is near. The position is the split with the largest
-    likelihood of two levels with normal noise, among splits with at least half of the largest evidence. Values outside
-    both levels by more than a quarter of the step are clipped.
+    Return the position of the split, the largest evidence, and the support of each split.
     """
+    # The evidence by ranks shows that there is a step, but a smaller step nearby can move its maximum. So the position
+    # has the largest likelihood of two levels with normal noise, among splits with at least half of the evidence.
+    # Outliers are clipped at a quarter of the step outside of both levels.
     inside = values[start:end]
     evidence = compute_evidence(inside)
     split = 1 + int(np.argmax(evidence))
@@ -235,28 +244,32 @@ def _find_best_split(values, start, end):
     return start + 1 + best, float(evidence.max()), support
 
 
-def _drop_weakest(strength_by_point, values, alpha):
-    """Return the sorted points without the weakest one that is not significant between its neighbors, if there is one.
+def _drop_weakest(strength_by_point: dict[int, float], values: np.ndarray, alpha: float) -> list[int]:
+    """Remove the weakest point that is not significant between its neighbors.
 
-    Each point was significant among all splits of the series; here it must be so among the splits of its segment.
+    Return the remaining points, sorted.
     """
+    # A point that is significant among the splits of the whole series must be so among the splits of its segment.
     points = sorted(strength_by_point)
     needed = {
         point: np.log(2 * (end - start) / alpha) for start, point, end in _list_segments(points, values)
     }
     weak = [point for point in points if strength_by_point[point] < needed[point]]
-    weakest = min(weak, key=strength_by_point.get, default=None)
+    weakest = min(weak, key=lambda point: strength_by_point[point], default=None)
     return [point for point in points if point != weakest]
 
 
-def _compute_ratio(values, start, point, end):
-    """Compute the ratio of the medians after and before a point; NaN if the latter is 0."""
+def _compute_ratio(values: np.ndarray, start: int, point: int, end: int) -> float:
+    """Compute the median after a point divided by the median before it. NaN if the divisor is 0."""
     before, after = np.median(values[start:point]), np.median(values[point:end])
     return float(after / before) if before else np.nan
 
 
-def _group_steps(steps, supports, n_rows):
-    """Yield a Group for the commit with the largest sum of the steps' supports, repeatedly, until no step is left."""
+def _group_steps(steps: pd.DataFrame, supports: list[np.ndarray], n_rows: int) -> Iterator[Group]:
+    """Yield groups of steps that can be at the same commit.
+
+    Each group is at the commit with the largest sum of supports of the remaining steps.
+    """
     total = np.zeros(n_rows)
     for first, support in zip(steps["first"], supports, strict=True):
         total[first : first + len(support)] += support

@@ -1,14 +1,15 @@
-"""Compare the machine code of two commands, and find out whether the code that ran changed, or only its addresses.
+"""Find whether the code that two commands execute differs in more than its addresses.
 
-:func:`compare_code` takes two :class:`cmlib.compare.versions.VersionCommand`, and returns a :class:`CodeComparison`:
-whether the code is the same, the names of the functions that ran and differ, and the ratio of instructions. If a
-command fails, the `reason` in the result is the message of the error.
+:func:`compare_code` takes two commands and returns a :class:`CodeComparison`: whether the code is the same,
+the functions that differ, and the ratio of instructions. perf records the files that each command maps into
+memory. If functions in these files differ, Callgrind finds the functions that are executed.
 """
 
 import filecmp
 import re
 import shlex
 import shutil
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,17 +18,18 @@ from cmlib.collect.simulate import read_functions
 from cmlib.collect.simulate.valgrind import EACH_INSTRUCTION, FIXED_LIBC, simulate
 from cmlib.collect.toolchain import run_tool
 from cmlib.compare.machine_code import find_differences, read_code
+from cmlib.compare.versions import VersionCommand
 from cmlib.errors import CmlibError, InputError
 from cmlib.scratch import scratch_folder
 from cmlib.terminal import say
 
-# A line of `perf script --show-mmap-events` about a file that is mapped as executable:
+# A line of `perf script --show-mmap-events` for a file that is mapped as executable:
 # true 24953 [-01] 50361.05: PERF_RECORD_MMAP2 24953/24953: [0x55c0(0x4000) @ 0x2000 fe:00 260958 0]: r-xp /usr/bin/true
 _EXECUTABLE_MAPPING = re.compile(r"PERF_RECORD_MMAP2? .{,300}: r-xp (/.+)$", re.MULTILINE)
 _LONGEST_S = 600  # time limit of a run under Callgrind
-# Callgrind counts instructions alone, without caches and branches, and functions have the linker's names.
+# Callgrind counts only instructions and keeps the linker's names of functions.
 _CALLGRIND_OPTIONS = ["--cache-sim=no", "--branch-sim=no", "--demangle=no", *EACH_INSTRUCTION]
-_MOST_NAMED = 20  # functions in a result
+_MOST_NAMED = 20  # largest number of functions in a result
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,14 @@ class CodeComparison:
     Attributes
     ----------
     same : bool or None
-        True if all functions that ran are equal, except for addresses. False if one of them differs, or refers to
-        data that differ, or if other data differ. None if the code can't be compared.
+        True if all executed functions and their data are equal except for addresses. None if the code cannot
+        be compared.
     reason : str
-        The reason why the code can't be compared, or the names of other data that differ.
+        Reason why the code cannot be compared, or the names of data that differ.
     functions : tuple of str
-        At most 20 functions that ran and differ; empty if `reason` names data.
+        At most 20 executed functions that differ.
     instructions : float or None
-        Instructions that the new version executes under Valgrind, as a multiple of the old one's; None if they were not
+        Instructions of the new version divided by instructions of the old version. None if they were not
         counted.
     """
 
@@ -54,28 +56,29 @@ class CodeComparison:
     instructions: float | None = None
 
 
-def compare_code(old, new, notify=say):
-    """Compare the code that two commands execute, by the functions in the files that they load.
+def compare_code(
+    old: VersionCommand, new: VersionCommand, notify: Callable[[str], None] = say
+) -> CodeComparison:
+    """Compare the code that two commands execute.
 
-    Each command runs once under perf, which records the executable files that it maps into memory. If functions in
-    these files differ, each command runs again under Callgrind, which finds out whether these functions are executed.
+    Each command is run once under perf. If functions differ, each command is run again under Callgrind.
 
     Parameters
     ----------
     old, new : VersionCommand
         Commands to run.
-    notify : callable
-        Called with a message (str) before the second run.
+    notify : callable, optional
+        Function that is called with a message (str) before the second run.
 
     Returns
     -------
     CodeComparison
-        If a command fails or the code can't be compared, `same` is None and `reason` says why.
+        If the code cannot be compared, `same` is None. For example, a command fails.
 
     Raises
     ------
     InputError
-        If a command can't be split into words as a shell does.
+        If a command is not valid shell syntax.
     """
     try:
         return _compare_mapped_files(old, new, notify)
@@ -85,8 +88,10 @@ def compare_code(old, new, notify=say):
         return CodeComparison(None, str(error).partition("\n")[0])
 
 
-def _compare_mapped_files(old, new, notify):
-    """Compare the code of the files that two commands map; CmlibError if it can't be compared."""
+def _compare_mapped_files(
+    old: VersionCommand, new: VersionCommand, notify: Callable[[str], None]
+) -> CodeComparison:
+    """Compare the code in the files that two commands map into memory."""
     old_files = _list_mapped_files(old)
     new_files = _list_mapped_files(new)
     _check_arguments(old, new, {*old_files, *new_files})
@@ -101,15 +106,22 @@ def _compare_mapped_files(old, new, notify):
     return _compare_executed(old, new, differing, notify)
 
 
-def _compare_executed(old, new, differing, notify):
-    """Run both commands under Callgrind, and find the functions (path, name) in `differing` that they execute."""
+def _compare_executed(
+    old: VersionCommand, new: VersionCommand, differing: set[tuple[str, str]], notify: Callable[[str], None]
+) -> CodeComparison:
+    """Find the differing functions that two commands execute.
+
+    `differing` contains pairs of path and function.
+    """
     names = sorted({name for _, name in differing})
-    notify(f"Functions that differ: {len(names)}. Callgrind finds out whether they ran.")
+    notify(f"Functions that differ: {len(names)}. Callgrind finds the ones that are executed.")
     try:
         old_functions, old_instructions = _list_executed(old)
         new_functions, new_instructions = _list_executed(new)
     except CmlibError as error:
-        raise CmlibError(f"{_join_first(_demangle(names))} changed, and may not have run: {error}") from error
+        raise CmlibError(
+            f"{_join_first(_demangle(names))} changed, but it is unknown whether they are executed: {error}"
+        ) from error
     executed_names = {name for _, name in differing & (old_functions | new_functions)}
     return CodeComparison(
         same=not executed_names,
@@ -118,15 +130,15 @@ def _compare_executed(old, new, differing, notify):
     )
 
 
-def _demangle(names):
-    """Return the names as C++ and Rust sources write them (tuple); unchanged if `c++filt` is not installed."""
+def _demangle(names: list[str]) -> tuple[str, ...]:
+    """Convert linker names to C++ or Rust names. Names are unchanged without ``c++filt``."""
     if not names or not shutil.which("c++filt"):
         return tuple(names)
     return tuple(run_tool(["c++filt", *names]).splitlines())
 
 
-def _list_mapped_files(version):
-    """Run a command under perf, and list the paths of the executables and libraries that it and its children map."""
+def _list_mapped_files(version: VersionCommand) -> list[Path]:
+    """Run a command under perf, and list the executables and libraries that it maps."""
     with scratch_folder() as folder:
         file = str(Path(folder, "perf.data"))
         recording = ["perf", "record", "-q", "-B", "-N", "-e", "dummy:u", "-o", file, "--", *version.argv(0)]
@@ -134,14 +146,14 @@ def _list_mapped_files(version):
         text = run_tool(["perf", "script", "-i", file, "--show-mmap-events"])
     files = [Path(path) for path in dict.fromkeys(_EXECUTABLE_MAPPING.findall(text))]
     if not all(path.is_file() for path in files):
-        raise CmlibError("code was made at run time, or its file is gone")
+        raise CmlibError("code was generated at run time, or its file was deleted")
     return files
 
 
-def _check_arguments(old, new, mapped):
-    """Raise CmlibError if the commands differ in more than the files that they execute.
+def _check_arguments(old: VersionCommand, new: VersionCommand, mapped: set[Path]) -> None:
+    """Raise CmlibError if the arguments of two commands differ.
 
-    Words at the same position may differ if both are mapped files, which are compared, or files with the same content.
+    Arguments at one position may differ if they are mapped files, or files with equal content.
     """
     old_words = old.argv(0)
     new_words = new.argv(0)
@@ -154,16 +166,15 @@ def _check_arguments(old, new, mapped):
             raise CmlibError(f"the commands differ in {shlex.quote(old_word)} and {shlex.quote(new_word)}")
 
 
-def _have_same_content(old, new):
-    """Return True if both paths are files with the same content."""
+def _have_same_content(old: Path, new: Path) -> bool:
+    """Return True if both paths are files with equal content."""
     return old.is_file() and new.is_file() and filecmp.cmp(old, new, shallow=False)
 
 
-def _pair_files(old, new):
-    """Pair the files of the old and the new command, and return the pairs (old path, new path) that differ in content.
+def _pair_files(old: list[Path], new: list[Path]) -> list[tuple[Path, Path]]:
+    """Pair the files of two commands by name, and return the pairs with different content.
 
-    Files that both commands map are left out. The others are paired by name. If one file is then left of each command,
-    these two are a pair. CmlibError if a file has no partner.
+    If one file of each command remains, these two are a pair. CmlibError is raised if a file has no partner.
     """
     old_left = [path for path in old if path not in new]
     new_left = [path for path in new if path not in old]
@@ -177,12 +188,15 @@ def _pair_files(old, new):
     if len(old_left) == len(new_left) == 1:
         pairs.append((old_left.pop(), new_left.pop()))
     if old_left or new_left:
-        raise CmlibError(f"only one of them loads {_join_first({*map(str, old_left), *map(str, new_left)})}")
+        raise CmlibError(f"only one command loads {_join_first({*map(str, old_left), *map(str, new_left)})}")
     return [pair for pair in pairs if not filecmp.cmp(*pair, shallow=False)]
 
 
-def _list_executed(version):
-    """Run a command under Callgrind; return the set of (file, function) that it executes, and its instructions."""
+def _list_executed(version: VersionCommand) -> tuple[set[tuple[str, str]], float]:
+    """Run a command under Callgrind.
+
+    Return the pairs of path and function that it executes, and its number of instructions.
+    """
     with scratch_folder() as folder:
         outcome = simulate(
             version.argv(0),
@@ -197,8 +211,8 @@ def _list_executed(version):
     return executed, functions["Ir"].sum()
 
 
-def _join_first(names):
-    """Join the first five names with commas, and add the number of the others."""
+def _join_first(names: Collection[str]) -> str:
+    """Join the first five names with commas, and add the number of further names."""
     text = ", ".join(sorted(names)[:5])
-    n_others = len(names) - 5
-    return f"{text} and {n_others} more" if n_others > 0 else text
+    n_further = len(names) - 5
+    return f"{text} and {n_further} more" if n_further > 0 else text

@@ -1,8 +1,10 @@
-"""Read the history of a program from a CSV: its metrics, such as run times, by commit.
+"""Read the metrics of a program by commit from a CSV file.
 
-:func:`read_history` returns a DataFrame with one row per commit and one column per metric, and the commits' subject
-lines. CmlibError for a file that is not a history, has no values, or is too large.
+:func:`read_history` takes a file and returns a DataFrame with one row per commit and one column per metric.
+It also returns the subject lines of the commits. A metric is, for example, the run time of a benchmark.
 """
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,42 +13,44 @@ from cmlib.errors import CmlibError
 from cmlib.io.archive import decompress, errors_as, parse_csv, read_file, reading_errors_as
 
 _MOST_BYTES = 64 << 20
-_MOST_COLUMNS = 10_000  # of the CSV: pandas takes minutes for many more
+_MOST_COLUMNS = 10_000  # pandas takes minutes to read many more columns
 _MOST_COMMITS = 10_000
 _MOST_METRICS = 10_000
 _MOST_VALUES = 4_000_000  # commits times metrics
-_VALUE_COLUMNS = {"commit", "benchmark", "value"}  # of a CSV with one row per value
-# Ends the error messages for files here, and for folders in cmlib.compare.kept.
+_VALUE_COLUMNS = {"commit", "benchmark", "value"}  # columns of a CSV with one row per value
+# The last sentences of error messages
 FORMATS_HINT = (
-    "A history is a CSV or a folder. The CSV has one row per commit, oldest first: a column `commit`, optionally "
-    "`subject`, and a column per metric. Or it has one row per value: the columns commit, benchmark and value, "
-    "optionally series (a machine), date and subject. The folder has a folder per commit, each written by `cmlib "
-    "compare --keep`."
+    "A history is a CSV file or a folder. The CSV file has one row per commit, oldest first, with a column `commit`, "
+    "one column per metric, and optionally `subject`. Or it has one row per value, with the columns commit, benchmark "
+    "and value, and optionally series (a machine), date and subject. The folder contains one folder per commit, which "
+    "`cmlib compare --keep` wrote."
 )
 
 
-def read_history(file):
-    """Read a history, oldest commit first.
+def read_history(file: str | Path) -> tuple[pd.DataFrame, list[str]]:
+    """Read a history of metrics, oldest commit first.
+
+    The file has one row per commit and one column per metric. Or it has one row per value with the columns
+    ``commit``, ``benchmark`` and ``value``. Commits are sorted by the column ``date`` (ISO 8601) if there is
+    one. Commits without a valid date come last.
 
     Parameters
     ----------
     file : path
-        A CSV, compressed or not. It has one row per commit (and one column per metric), or one row per value (columns
-        ``commit``, ``benchmark``, ``value``). If there is a column ``date`` in ISO 8601, commits are ordered by their
-        earliest date, and those without a valid date come last, in the order of the file. Otherwise, commits keep the
-        order of the file.
+        A CSV file, which may be compressed.
 
     Returns
     -------
     history : DataFrame, shape (n_commits, n_metrics)
-        Medians by commit and metric; NaN where there is none.
+        Median of each metric, indexed by commit. NaN if a value is missing.
     subjects : list of str
-        First lines of the commits; empty where unknown.
+        Subject lines of the commits. Empty if unknown.
 
     Raises
     ------
     CmlibError
-        If it is not a history, or has more than 10,000 commits, 10,000 columns, 4 million values or 64 MiB.
+        If the file is not a history or is too large. The limits are 64 MiB, 10,000 commits, 10,000 columns
+        and 4 million values.
     """
     table = _sort_by_date(_read_table(file))
     if "subject" in table:
@@ -64,78 +68,80 @@ def read_history(file):
     return history, list(subject_by_commit.reindex(history.index))
 
 
-def check_history(history, path):
-    """Check the size of a history.
+def check_history(history: pd.DataFrame, path: str | Path) -> None:
+    """Check that a history has values, and not too many.
 
     Parameters
     ----------
     history : DataFrame, shape (n_commits, n_metrics)
-        One row per commit.
+        Metrics, one row per commit.
     path : path
         File or folder of the history, for the message.
 
     Raises
     ------
     CmlibError
-        If the history has no values, or too many.
+        If the history is empty or too large.
     """
     if history.empty:
-        raise CmlibError(f"{path}: it has no value of any metric. {FORMATS_HINT}")
+        raise CmlibError(f"{path}: no value of any metric was found. {FORMATS_HINT}")
     n_commits, n_metrics = history.shape
     if n_commits > _MOST_COMMITS or n_metrics > _MOST_METRICS or history.size > _MOST_VALUES:
         raise CmlibError(
-            f"{path} is refused: {n_commits:,} commits by {n_metrics:,} metrics; {_MOST_COMMITS:,} commits, "
-            f"{_MOST_METRICS:,} metrics and {_MOST_VALUES:,} values are the most. Give the latest ones, or fewer."
+            f"{path} is too large: it has {n_commits:,} commits and {n_metrics:,} metrics. The limits are "
+            f"{_MOST_COMMITS:,} commits, {_MOST_METRICS:,} metrics and {_MOST_VALUES:,} values. Give only the latest "
+            "commits, or fewer metrics."
         )
 
 
-def _read_table(file):
-    """Read a CSV with a column `commit`; CmlibError if it is not one or has no rows."""
+def _read_table(file: str | Path) -> pd.DataFrame:
+    """Read a CSV file with a column ``commit``."""
     with errors_as(CmlibError, file):
         content = decompress(read_file(file, most=_MOST_BYTES), file)
     with reading_errors_as(
-        CmlibError, f"{file}: it is not a CSV", hint=FORMATS_HINT, errors=(ValueError, OverflowError)
+        CmlibError, f"{file} is not a CSV file", hint=FORMATS_HINT, errors=(ValueError, OverflowError)
     ):
         table = parse_csv(content, most_columns=_MOST_COLUMNS, dtype={"commit": str, "subject": str})
     if "commit" not in table or table.empty:
-        raise CmlibError(f"{file}: it has no column `commit`, or no rows. {FORMATS_HINT}")
+        raise CmlibError(f"{file} has no column `commit` or no rows. {FORMATS_HINT}")
     return table.assign(commit=table["commit"].fillna(""))
 
 
-def _sort_by_date(table):
-    """Sort the rows by the column `date`, if there is one; rows without a valid date come last."""
+def _sort_by_date(table: pd.DataFrame) -> pd.DataFrame:
+    """Sort rows by the column ``date`` if there is one. Rows without a valid date come last."""
     if "date" not in table:
         return table
     dates = pd.to_datetime(table["date"], utc=True, errors="coerce", format="ISO8601")
     return table.assign(date=dates).sort_values("date", kind="stable", na_position="last")
 
 
-def _parse_metrics(table, file):
-    """Parse the metrics in a table with one column per metric: a DataFrame of numbers, with the commits as index."""
+def _parse_metrics(table: pd.DataFrame, file: str | Path) -> pd.DataFrame:
+    """Return the metrics of a table with one column per metric, indexed by commit."""
     metrics = table.drop(columns=["commit", "date", "subject"], errors="ignore")
     text_columns = metrics.select_dtypes(exclude=["number", "bool"])
     metrics = metrics.assign(**{name: _parse_numbers(texts, file) for name, texts in text_columns.items()})
     return metrics.set_axis(pd.Index(table["commit"], name="commit"))
 
 
-def _parse_numbers(texts, file):
-    """Parse a column (Series of str) to numbers, NaN for other texts; CmlibError if a number is too large."""
+def _parse_numbers(texts: pd.Series, file: str | Path) -> pd.Series:
+    """Convert a column to numbers. Texts that are not numbers become NaN."""
     with reading_errors_as(CmlibError, f"{file}: a value of {texts.name} is too large", hint=FORMATS_HINT):
         return pd.to_numeric(texts, errors="coerce")
 
 
-def _pivot_values(table, file):
-    """Turn a table with one row per value into one with one row per commit, in the order of their first rows.
+def _pivot_values(table: pd.DataFrame, file: str | Path) -> pd.DataFrame:
+    """Convert a table with one row per value to one with one row per commit.
 
-    The index of the result contains the commits. There is one column per benchmark, or per series and benchmark.
-    Several values of a commit and benchmark become their median. CmlibError if there would be more than 4 million
-    values.
+    There is one column per benchmark, or per series and benchmark. If a commit has several values of a
+    benchmark, their median is used.
     """
     metric_names = table["benchmark"].astype(str)
     if "series" in table:
         metric_names = table["series"].astype(str) + " · " + metric_names
     if table["commit"].nunique() * metric_names.nunique() > _MOST_VALUES:
-        raise CmlibError(f"{file} is refused: commits by benchmarks are more than {_MOST_VALUES:,} values.")
+        raise CmlibError(
+            f"{file} is too large: its commits and benchmarks have more than {_MOST_VALUES:,} values."
+        )
     values = _parse_numbers(table["value"], file)
     medians = values.groupby([table["commit"], metric_names]).median().unstack()
     return medians.reindex(table["commit"].unique()).rename_axis("commit")

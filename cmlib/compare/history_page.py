@@ -1,38 +1,48 @@
-"""Describe the changes in a history of metrics by commit, as a dict and as an HTML page with a chart for each metric.
+"""Describe the changes of metrics over commits as a dict and as an HTML page.
 
-A history is a table of a program's metrics (such as seconds), one row per commit. :mod:`cmlib.compare.change_points`
-finds the commits at which metrics change. The functions here do not check their arguments;
-:mod:`cmlib.compare.histories` refuses histories without values.
+:func:`summarize_history` returns the dict, and :func:`history_page` the page with one chart per metric. A
+history is a DataFrame of metrics (for example, run times) with one row per commit. The changes are found by
+:func:`cmlib.compare.change_points.find_groups`.
 """
 
 import numpy as np
+import pandas as pd
 
+from cmlib.compare.change_points import Group
 from cmlib.templates import template
 
-_WIDTH, _HEIGHT = 240, 36
+_WIDTH = 240  # of a chart [px]
+_HEIGHT = 36  # of a chart [px]
 
 
-def summarize_history(history, subjects, groups, *, alpha, smallest):
-    """Summarize the changes in a history as a dict for text, JSON and page.
+def summarize_history(
+    history: pd.DataFrame, subjects: list[str], groups: list[Group], *, alpha: float, smallest: float
+) -> dict:
+    """Summarize the changes in a history.
 
     Parameters
     ----------
     history : DataFrame
-        One row per commit, oldest first (index: its name), one column per metric.
+        Metrics, one row per commit, oldest first.
     subjects : list of str
         Subject lines of the commits.
-    groups : list of cmlib.compare.change_points.Group
-        Metrics that change at one commit, from :func:`cmlib.compare.change_points.find_groups`.
-    alpha, smallest : float
-        Arguments of find_groups: probability of a false alarm, and smallest relevant change (0.01 is 1 %).
+    groups : list of Group
+        Result of :func:`cmlib.compare.change_points.find_groups`.
+    alpha : float
+        Probability of a false alarm.
+    smallest : float
+        Smallest relevant change, as a fraction.
 
     Returns
     -------
     dict
-        ``commits`` and ``metrics`` (their numbers), ``alpha``, ``smallest_change``, and ``groups``, dicts of
-        ``commit`` and ``subject`` (str), ``first`` and ``last`` (the first and last commit at which the change may be:
-        dicts of commit and subject), ``candidates`` (the number of these commits) and ``steps`` (dicts of ``metric``,
-        ``ratio``, after over before, and ``p_value``; None if missing).
+        ``commits`` and ``metrics`` (their numbers), ``alpha``, ``smallest_change`` and ``groups``. A group is
+        a dict with the following keys:
+
+        - ``commit``, ``subject``: name and subject line of the commit
+        - ``first``, ``last``: first and last commit at which the change can be
+        - ``candidates``: number of these commits
+        - ``steps``: list of dicts with ``metric``, ``ratio`` and ``p_value``
     """
     commits = [
         {"commit": str(name), "subject": subject}
@@ -47,8 +57,8 @@ def summarize_history(history, subjects, groups, *, alpha, smallest):
     }
 
 
-def _describe_group(group, commits):
-    """Return a Group as a dict for JSON; `commits` has the name and subject (dict) of each row."""
+def _describe_group(group: Group, commits: list[dict]) -> dict:
+    """Convert a group to a dict for JSON. `commits` contains name and subject of each row."""
     steps = group.steps[["metric", "ratio", "p_value"]]
     return commits[group.row] | {
         "first": commits[group.first],
@@ -58,27 +68,25 @@ def _describe_group(group, commits):
     }
 
 
-def history_page(title, history, summary, groups):
-    """Return the HTML page of a history: groups of changes, and charts of metrics, those that changed last first.
+def history_page(title: str, history: pd.DataFrame, summary: dict, groups: list[Group]) -> str:
+    """Render the HTML page of a history.
+
+    Metrics with the latest changes come first.
 
     Parameters
     ----------
     title : str
+        Title of the page.
     history : DataFrame
-        One row per commit, oldest first, one column per metric.
+        Metrics, one row per commit, oldest first. Each metric needs a finite value.
     summary : dict
         Result of :func:`summarize_history`.
-    groups : list of cmlib.compare.change_points.Group
-        Metrics that change at one commit.
+    groups : list of Group
+        Result of :func:`cmlib.compare.change_points.find_groups`.
 
     Returns
     -------
     str
-
-    Raises
-    ------
-    IndexError
-        If a metric has no finite value.
     """
     steps_by_metric = {metric: [] for metric in history}
     for number, group in enumerate(groups):
@@ -96,10 +104,11 @@ def history_page(title, history, summary, groups):
     return page.render(summary, title=title, pictures=pictures, width=_WIDTH, height=_HEIGHT)
 
 
-def _draw_chart(metric, values, steps):
-    """Return the points and steps of a metric's chart (dict); its height shows the middle 98 % of the `values` (array).
+def _draw_chart(metric: str, values: np.ndarray, steps: list[tuple[int, int]]) -> dict:
+    """Return the points and steps of a metric's chart.
 
-    `steps` is a list of (number of the group from 0, row at which the metric changes).
+    The chart shows the middle 98 % of the values. `steps` contains the number of each group, and the row at
+    which the metric changes.
     """
     rows = np.flatnonzero(np.isfinite(values))
     low, high = np.quantile(values[rows], [0.01, 0.99])

@@ -1,10 +1,9 @@
-"""Count hardware events in a region of a Python program, by `cmlib_region.h` compiled as a library.
+"""Count hardware events in a region of a Python program.
 
-:func:`region` is a context manager around the code to count. Each time it appends a row to the CSV file that the
-environment variable CMLIB_REGIONS names (without it nothing happens): function, location, thread, threads, work,
-seconds, running share, instructions, and a column for each event of CMLIB_EVENTS. :func:`include_dir` returns the
-folder of the header for C programs. No error is raised: if nothing can be counted, the program runs without counting,
-and one line on standard error says so.
+:func:`region` is a context manager around the code to count. It appends one row per execution to the CSV file
+in the environment variable ``CMLIB_REGIONS``. It compiles and loads `cmlib_region.h`, which C programs
+include. :func:`include_dir` returns the folder of this header. The program runs without counting, with a
+warning, if nothing can be counted.
 """
 
 import contextlib
@@ -13,6 +12,7 @@ import functools
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -22,31 +22,32 @@ def include_dir() -> Path:
     Returns
     -------
     pathlib.Path
-        In the package.
     """
     return Path(__file__).parent / "include"
 
 
 @contextlib.contextmanager
-def region(name, *, threads=1, work=1):
-    """Count events inside a ``with`` block: one row (sample) each time it is executed.
+def region(name: str, *, threads: int = 1, work: int = 1) -> Iterator[None]:
+    """Count events inside a ``with`` block.
 
-    It reads the same environment variables as `cmlib_region.h`: ``CMLIB_REGIONS`` is the CSV file to append to (without
-    it nothing happens), and ``CMLIB_EVENTS`` are the events, ``NAME=CONFIG,…`` (CONFIG as in the processor's manual,
-    such as 0x443). A row has function, location, thread, threads, work, seconds, running share, instructions and the
-    events. Without a C compiler, PMU or permission, the block runs without counting, and one line on standard error
-    says so.
+    Two environment variables select the output and the events. ``CMLIB_REGIONS`` is the CSV file to which a
+    row is appended. Without it nothing is counted. ``CMLIB_EVENTS`` is a list of events ``NAME=CONFIG,…``.
+    CONFIG is the event code in the processor's manual. For example, 0x443.
+
+    Columns of the file are function, location, thread, threads, work, seconds, running share, instructions
+    and the events. The block runs without counting, with a warning, if there is no C compiler, hardware
+    counter or permission.
 
     Parameters
     ----------
     name : str
-        Name of the region, such as the function's.
+        Name of the region. For example, the name of the function.
     threads : int >= 1, default 1
-        Number of threads, for the row: its counts are their sum. This thread is counted, and the threads that it
+        Number of threads of the region. Counts are summed over the current thread and the threads that it
         starts after its first region.
     work : int >= 1, default 1
-        Work of the block in units of your own (items, requests). Counts are divided by it if instructions can't be
-        counted.
+        Amount of work in the block, in any unit. For example, the number of items. Counts are divided by it
+        if instructions cannot be counted.
 
     Yields
     ------
@@ -69,8 +70,8 @@ def region(name, *, threads=1, work=1):
 
 
 @functools.cache
-def _library():
-    """Compile and load the library; None, with a warning, if that fails."""
+def _library() -> ctypes.CDLL | None:
+    """Compile and load the library. If this fails, warn and return None."""
     from cmlib import places
     from cmlib.collect.toolchain import compile_to, find_compiler
     from cmlib.errors import CmlibError

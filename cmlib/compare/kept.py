@@ -1,7 +1,7 @@
-"""Read the recordings that `cmlib compare --keep FOLDER/COMMIT` wrote as a history: run times by commit.
+"""Read run times by commit from folders that ``cmlib compare --keep`` wrote.
 
-:func:`read_kept` takes the folder, and returns a DataFrame of median times [s] with one row per commit and one column
-per function and measure, and a list of empty subjects. CmlibError if nothing can be read.
+:func:`read_kept` takes a folder with one folder per commit. It returns a DataFrame of median times [s] with
+one row per commit, as :func:`cmlib.compare.histories.read_history` does for a CSV file.
 """
 
 from pathlib import Path
@@ -15,34 +15,34 @@ from cmlib.io.archive import in_recording, readable
 from cmlib.io.regions import read_recording
 
 
-def read_kept(folder):
+def read_kept(folder: str | Path) -> tuple[pd.DataFrame, list[str]]:
     """Read run times by commit.
+
+    The recording of the new version is read. The recording of the old version is read if it is the only one.
 
     Parameters
     ----------
     folder : path
-        Contains a folder for each commit, with its name, which ``cmlib compare --keep`` wrote. The recording of the new
-        version is read, or that of the old version if there is no other.
+        Folder with one folder per commit, which ``cmlib compare --keep`` wrote.
 
     Returns
     -------
     history : DataFrame
-        Median times [s], one row per commit (index), oldest first by the recordings' dates. Columns are named
-        ``function, measure``; the measure is elapsed or processor time. If there are several processors, they are named
-        ``processor · function, measure``. NaN where a commit has no such time.
+        Median times [s], one row per commit, oldest first. Columns are named ``function, measure``. If there
+        are several processors, columns are named ``processor · function, measure``. NaN if a time is missing.
     subjects : list of str
-        "" for each commit, because subjects are not known.
+        Empty strings, because recordings contain no subject lines.
 
     Raises
     ------
     CmlibError
-        If nothing can be read.
+        If no recording can be read.
     """
     folders = sorted(Path(folder).glob("*/"))
     recorded = readable(_read_commit, folders)
     dates_and_times = {path.name: commit for path, commit in recorded.items() if commit}
     if not dates_and_times:
-        raise CmlibError(f"{folder}: no folder in it has a {SIDES[1]}.json that can be read. {FORMATS_HINT}")
+        raise CmlibError(f"{folder} contains no folder with a readable {SIDES[1]}.json. {FORMATS_HINT}")
     commits = sorted(dates_and_times, key=lambda commit: dates_and_times[commit][0])
     rows = [dates_and_times[commit][1] for commit in commits]
     history = pd.DataFrame(rows, index=commits).rename_axis("commit")
@@ -55,10 +55,10 @@ def read_kept(folder):
     return history, [""] * len(history)
 
 
-def _read_commit(folder):
-    """Read the date of a commit's recording, and its median times [s] by (processor, function, measure).
+def _read_commit(folder: Path) -> tuple[str, dict] | None:
+    """Read the date of a recording, and its median times [s].
 
-    Return None if its folder (Path) has no recording.
+    Times are keyed by processor, function and measure. Return None if the folder contains no recording.
     """
     files = [folder / f"{side}.json" for side in reversed(SIDES)]
     file = next(filter(Path.is_file, files), None)

@@ -1,13 +1,14 @@
-"""Compare two versions of a program by simulated counts, and find out whether the new one executes more, and where.
+"""Compare two versions of a program by counts that Valgrind's Callgrind simulates.
 
-:func:`compare_simulated` runs both commands (text) under Valgrind's Callgrind, and returns the result as a dict:
-verdict, counts by event, functions that changed, and more. Exact counts are of executed operations (instructions,
-loads, stores, branches). Modeled counts are the misses and mispredictions of Callgrind's model of caches and of a
-branch predictor. CmlibError if a command fails or is a recording, or Valgrind is missing.
+:func:`compare_simulated` takes two commands and returns the result as a dict: the verdict, the counts of each
+event, and the functions that changed. Exact counts are instructions, loads, stores and branches. Modeled
+counts are cache misses and branch mispredictions of a simple model. Simulated counts hardly vary between
+runs, so two runs are enough.
 """
 
 import contextlib
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,12 +52,12 @@ from cmlib.scratch import scratch_folder
 from cmlib.terminal import say
 
 _INSTRUCTIONS = "sim.instructions"
-_START_S = 3  # to start Valgrind and to read its output [s]
-_SLOWDOWN = 60, 200  # multiples of a program's own time, from and to (docs/simulated-counts.md)
-_LEAST_IN_SCRIPT = (
-    0.01  # share of instructions: if a script executes less, the interpreter's start-up is not left out
-)
-_MOST_IN_LIBC = 0.1  # a verdict depends on libc's routines if they have a larger share of the instructions
+_START_S = 3  # time to start Valgrind and to read its output [s]
+_SLOWDOWN = 60, 200  # smallest and largest slowdown of a program under Valgrind (docs/simulated-counts.md)
+# If a script executes a smaller fraction of the instructions, the interpreter's start-up is included.
+_LEAST_IN_SCRIPT = 0.01
+# If the C library executes a larger fraction of the instructions, the verdict depends on its choice of functions.
+_MOST_IN_LIBC = 0.1
 _LIBC = r"/(?:libc|ld-musl|libmusl)[^/]*$"
 
 
@@ -67,19 +68,20 @@ class SimulatedVersion:
     Attributes
     ----------
     name : str
-        Its command.
+        Command of the version.
     runs : DataFrame
         Counts, one row per run, one column per event.
     functions : DataFrame
-        Mean counts over the runs, one row per function, one column per event, and the column ``file``.
+        Mean counts, one row per function, one column per event, and the column ``file``.
     libc_share : float
-        Share (0-1) of the instructions in the C library.
+        Fraction of the instructions that is executed in the C library.
     startup_share : float
-        Share (0-1) of the instructions in an interpreter's start-up, which is left out of the counts.
+        Fraction of the instructions that is executed in the start-up of an interpreter. The counts do not
+        include it.
     interpreter : str
-        The interpreter that has most of the estimated cycles; "" if none has.
+        Interpreter that has most of the estimated cycles. Empty if there is none.
     names_script : bool
-        True if the functions of a Python script are listed by their names.
+        True if the counts name the functions of a Python script.
     repetitions : float
         Mean number of repetitions of string instructions in a run.
     n_threads : int
@@ -101,58 +103,70 @@ class SimulatedVersion:
 
 
 def compare_simulated(
-    old,
-    new,
+    old: str,
+    new: str,
     *,
-    n_runs=2,
-    smallest=0.005,
-    smallest_modelled=0.02,
-    caches=None,
-    sources=None,
-    timeout=None,
-    notify=say,
-    progress=lambda: None,
-):
-    """Simulate two versions, and judge the new one by its instructions and its modeled misses.
+    n_runs: int = 2,
+    smallest: float = 0.005,
+    smallest_modelled: float = 0.02,
+    caches: dict[str, str] | None = None,
+    sources: Sequence[str | Path] | None = None,
+    timeout: float | None = None,
+    notify: Callable[[str], None] = say,
+    progress: Callable[[], None] = lambda: None,
+) -> dict:
+    """Compare two versions of a program by simulated counts.
 
-    The start-up of an interpreter is left out, because it would dilute any change of the script.
+    The start-up of an interpreter is left out, because it would hide changes of a short script.
 
     Parameters
     ----------
     old, new : str
-        Commands.
+        Commands to run.
     n_runs : int, default 2
-        Number of simulated runs of each.
-    smallest, smallest_modelled : float, default 0.005 and 0.02
-        Smallest relevant change of exact and of modeled counts, as a share.
+        Number of simulated runs of each command.
+    smallest : float, default 0.005
+        Smallest relevant change of exact counts, as a fraction.
+    smallest_modelled : float, default 0.02
+        Smallest relevant change of modeled counts, as a fraction.
     caches : dict, optional
-        Caches to simulate, from Valgrind's names (I1, D1, LL) to text ``SIZE,WAYS,LINE``. Default: this machine's.
-    sources : pair of paths, optional
-        Source files of both, to name changed functions.
+        Caches to simulate, keyed by Valgrind's names. For example, ``{"LL": "8388608,16,64"}``. Default: the
+        caches of this machine.
+    sources : sequence of two paths, optional
+        Source trees of both versions, to find the changed functions.
     timeout : float, optional
         Time limit of each run [s].
-    notify, progress : callable
-        Called with a sentence (str) on the progress; called without arguments after each run.
+    notify : callable, optional
+        Function that is called with each progress message (str).
+    progress : callable, optional
+        Function that is called without arguments after each run.
 
     Returns
     -------
     dict
-        The output of ``--simulate --json``, as docs/compare-method.md describes it: schema, verdict (str), anomaly
-        (True if the new one is slower), old and new (name, number of runs), counts (list of dicts, one for each event),
-        cycle_estimate_ratio, counters (with causes: functions that changed), rules, limited_by and more.
+        Output of ``cmlib compare --simulate --json``. ``docs/compare-method.md`` describes all keys. The main
+        ones are:
+
+        - ``verdict``: for example, "slower" or "same"
+        - ``anomaly``: True if the new version is slower
+        - ``old``, ``new``: name and number of runs
+        - ``counts``: list of dicts, one per event
+        - ``cycle_estimate_ratio``: estimated cycles, new divided by old
+        - ``counters``: functions that changed
+        - ``limited_by``: reasons that limit the verdict
 
     Raises
     ------
     CmlibError
-        If a command is a recording, fails, or takes too long, or Valgrind is missing.
-    ValueError
-        If a command can't be split into words as a shell does, or a tree of `sources` contains no source.
+        If a command is a recording, fails or takes too long, or if Valgrind is not installed.
+    InputError
+        If a command is not valid shell syntax, or a tree of `sources` contains no source file.
     """
     changed = changed_functions(*sources) if sources else []
     options = cache_options(caches or {})
     for name in (old, new):
         if is_recording(name):
-            raise CmlibError(f"{name} is a recording; --simulate compares two commands, which it runs.")
+            raise CmlibError(f"{name} is a recording. --simulate compares two commands.")
     commands = [VersionCommand(command, timeout=timeout) for command in (old, new)]
     for command in commands:
         put_back(command, notify)
@@ -163,10 +177,16 @@ def compare_simulated(
     return _judge(old_version, new_version, changed, smallest, smallest_modelled)
 
 
-def _judge(old, new, changed, smallest, smallest_modelled):
-    """Judge the new of two SimulatedVersions by the old one, and return the result of :func:`compare_simulated`.
+def _judge(
+    old: SimulatedVersion,
+    new: SimulatedVersion,
+    changed: list[dict],
+    smallest: float,
+    smallest_modelled: float,
+) -> dict:
+    """Judge the new version, and return the result of :func:`compare_simulated`.
 
-    `changed` are the functions with changed source (list of dicts).
+    `changed` are the functions with changed source.
     """
     table = simulated_events()
     tests = compare_counts(old.runs, new.runs, table, smallest, smallest_modelled)
@@ -212,8 +232,10 @@ def _judge(old, new, changed, smallest, smallest_modelled):
     )
 
 
-def _describe_rules(n_tests, smallest, smallest_modelled, smallest_estimated):
-    """Return the entry ``rules`` of the result: a dict."""
+def _describe_rules(
+    n_tests: int, smallest: float, smallest_modelled: float, smallest_estimated: float
+) -> dict:
+    """Return the entry ``rules`` of the result."""
     return {
         "test": "ranges of the runs' counts, which repeat",
         "alpha": None,
@@ -228,8 +250,8 @@ def _describe_rules(n_tests, smallest, smallest_modelled, smallest_estimated):
     }
 
 
-def _describe_causes(tests, old, new):
-    """Return the entry ``counters`` of the result (dict): the functions that account for changed counts."""
+def _describe_causes(tests: pd.DataFrame, old: SimulatedVersion, new: SimulatedVersion) -> dict:
+    """Return the entry ``counters`` of the result, with the functions that changed."""
     changes = tests[tests["verdict"] != NO_CHANGE]
     causes = blame_changes(changes, old.functions, new.functions, len(new.runs))
     return {
@@ -241,7 +263,7 @@ def _describe_causes(tests, old, new):
     }
 
 
-def _announce(commands, n_runs, notify):
+def _announce(commands: list[VersionCommand], n_runs: int, notify: Callable[[str], None]) -> int:
     """Run each command once, and announce how long the simulations will take.
 
     Return the number of simulations of an empty script.
@@ -252,37 +274,49 @@ def _announce(commands, n_runs, notify):
     n_empty = sum(replace_script(command.argv(0), "") is not None for command in commands)
     n_simulations = 2 * n_runs + n_empty
     least, most = (n_simulations * (_START_S + times * seconds / 2) for times in _SLOWDOWN)
-    of_empty = f", {n_empty} of an empty script" if n_empty else ""
+    empty_scripts = f", {n_empty} of an empty script" if n_empty else ""
     notify(
-        f"{n_simulations} simulations{of_empty}, each {_SLOWDOWN[0]} to {_SLOWDOWN[1]} times as long as the program by "
-        f"itself, and {_START_S} s to start and to read the counts: {_round_time(least)} to {_round_time(most)} in all."
+        f"{n_simulations} simulations{empty_scripts}. Each takes {_SLOWDOWN[0]} to {_SLOWDOWN[1]} times as long as the "
+        f"program, plus {_START_S} s. Total: {_round_time(least)} to {_round_time(most)}."
     )
     return n_empty
 
 
-def _simulate_all(commands, n_runs, n_empty, options, notify, progress):
-    """Simulate each command `n_runs` times, and return a list of Callgrind's outputs (str) for each command."""
-    texts = [[], []]
-    n_others = 2 * n_runs + n_empty - 1
+def _simulate_all(
+    commands: list[VersionCommand],
+    n_runs: int,
+    n_empty: int,
+    options: list[str],
+    notify: Callable[[str], None],
+    progress: Callable[[], None],
+) -> tuple[list[str], list[str]]:
+    """Simulate `n_runs` runs of both commands, and return Callgrind's outputs for each command."""
+    old, new = commands
+    old_texts = []
+    new_texts = []
+    n_further = 2 * n_runs + n_empty - 1
     for run in range(n_runs):
-        for command, outputs in zip(commands, texts, strict=True):
-            started = time.monotonic()
-            outputs.append(_simulate_run(command, command.argv(run), options))
-            progress()
-            if outputs is texts[0] and run == 0:
-                seconds = time.monotonic() - started
-                others = f"the other {n_others} take about {_round_time(n_others * seconds)}"
-                notify(f"The first simulation took {_round_time(seconds)}; {others}.")
-    return texts
+        started = time.monotonic()
+        old_texts.append(_simulate_run(old, old.argv(run), options))
+        progress()
+        if run == 0:
+            seconds = time.monotonic() - started
+            notify(
+                f"The first simulation took {_round_time(seconds)}; the other {n_further} take about "
+                f"{_round_time(n_further * seconds)}."
+            )
+        new_texts.append(_simulate_run(new, new.argv(run), options))
+        progress()
+    return old_texts, new_texts
 
 
-def _round_time(seconds):
-    """Return a time for people, in seconds or minutes (str)."""
+def _round_time(seconds: float) -> str:
+    """Write a time in seconds or minutes."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def _simulate_run(version, argv, options):
-    """Simulate one run, and return Callgrind's output (str)."""
+def _simulate_run(version: VersionCommand, argv: list[str], options: list[str]) -> str:
+    """Simulate one run, and return Callgrind's output."""
     with scratch_folder() as folder:
         outcome = simulate(
             argv,
@@ -295,10 +329,10 @@ def _simulate_run(version, argv, options):
         return outcome.raw.decode(errors="replace")
 
 
-def _simulate_startup(version, options):
-    """Simulate the start-up of an interpreter without its script, and return its counts by function, file and object.
+def _simulate_startup(version: VersionCommand, options: list[str]) -> pd.DataFrame | None:
+    """Simulate an interpreter with an empty script, and return its counts by function.
 
-    Return None if the command starts no interpreter, or the simulation fails.
+    Return None if the command starts no interpreter or the simulation fails.
     """
     with scratch_folder() as folder, contextlib.suppress(CmlibError):
         empty = folder / "empty"
@@ -309,13 +343,15 @@ def _simulate_startup(version, options):
     return None
 
 
-def _sum_by_function(text):
-    """Sum the counts in Callgrind's output by function, file and object: a DataFrame."""
+def _sum_by_function(text: str) -> pd.DataFrame:
+    """Sum the counts in Callgrind's output by function, file and object."""
     return read_functions(text, strings_once=True).groupby(["function", "file", "object"]).sum()
 
 
-def _make_version(version, texts, startup):
-    """Make a SimulatedVersion from the outputs of its runs and the counts of its start-up (or None)."""
+def _make_version(
+    version: VersionCommand, texts: list[str], startup: pd.DataFrame | None
+) -> SimulatedVersion:
+    """Make a SimulatedVersion from Callgrind's outputs and the counts of the start-up."""
     parts = read_parts(texts[0])
     about = {"version": parts.version, "caches": parts.caches, "environment": FIXED_LIBC}
     tables = list(map(_sum_by_function, texts))
@@ -343,10 +379,11 @@ def _make_version(version, texts, startup):
     )
 
 
-def _subtract_startup(tables, startup):
-    """Subtract the counts of the start-up from those of each run; return the tables, and the start-up's share (0-1).
+def _subtract_startup(tables: list[pd.DataFrame], startup: pd.DataFrame) -> tuple[list[pd.DataFrame], float]:
+    """Subtract the start-up from the counts of each run.
 
-    The tables are returned unchanged, with a share of 0, if the script executes hardly any instructions.
+    Return the counts, and the fraction of instructions in the start-up. If the script executes hardly any
+    instructions, the counts are unchanged and the fraction is 0.
     """
     script_tables = [(table - startup.reindex(table.index, fill_value=0)).clip(lower=0) for table in tables]
     script_share = min(

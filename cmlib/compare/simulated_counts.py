@@ -1,11 +1,12 @@
-"""Compare simulated counts of two versions of a program: which events changed, and in which functions.
+"""Find the events and functions in which simulated counts of two versions differ.
 
-Events are Callgrind's: exact ones (executed instructions, loads, stores and branches) and modeled ones (cache misses
-and mispredictions, by its model of caches and of a branch predictor). :func:`compare_counts` takes the counts of both
-versions (DataFrames with one row per run), and returns a DataFrame with one row per event; :func:`compare_estimates`
-returns the verdict ("slower", "may be slower", "faster", "same" or "inconclusive"). KeyError if an event is missing
-from the counts.
+:func:`compare_counts` takes the counts of both versions and returns a table with one row per event.
+:func:`compare_estimates` returns a verdict on the new version. :func:`blame_changes` finds the functions that
+changed. Counts are from Valgrind's Callgrind. Exact events are instructions, loads, stores and branches.
+Modeled events are misses and mispredictions in a model of the caches and of a branch predictor.
 """
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,40 +14,51 @@ import pandas as pd
 from cmlib.compare.times import FASTER, INCONCLUSIVE, NO_CHANGE, SLOWER
 
 MAY_BE_SLOWER, SAME = "may be slower", "same"
-# Smallest relevant change of the estimated cycles. They differed by 0.001 % between 200 pairs of equal programs, on two
-# sizes of caches, and by 3 % if a program's tables had other addresses.
+# Smallest relevant change of the estimated cycles. The difference was 0.001 % in 200 pairs of equal programs, and 3 %
+# if only the addresses of a program's tables differed.
 LEAST_ESTIMATE = 0.05
 
 _EXACT = "exact"
-# A modeled event changes only if its cost changes by this share of the estimated cycles: 5 % of few misses is little.
+# A modeled event changes only if its cycles change by this fraction of the estimated cycles.
 _LEAST_COST = 0.001
 # A change must be at least this multiple of the difference between runs of one version.
 _TIMES_SPREAD = 5
-_MOST_FUNCTIONS, _LEAST_SHARE = (
-    5,
-    0.1,
-)  # functions named for an event at most, and their least share of its change
+_MOST_FUNCTIONS = 5  # largest number of functions of an event
+_LEAST_SHARE = 0.1  # smallest fraction of the change in such a function
 
 
-def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
-    """Compare simulated counts of two versions of a program, event by event.
+def compare_counts(
+    old: pd.DataFrame,
+    new: pd.DataFrame,
+    table: pd.DataFrame,
+    smallest: float = 0.005,
+    smallest_modelled: float = 0.02,
+) -> pd.DataFrame:
+    """Compare the simulated counts of two versions, event by event.
 
     Parameters
     ----------
     old, new : DataFrame of float, shape (n_runs, n_events)
-        Counts of whole runs, one row per run; columns are the events in the order of `table`.
+        Counts of complete runs, one column per event of `table`.
     table : DataFrame
-        Index: the events; columns ``kind`` ("exact" or "modelled") and ``weight`` (cycles that the estimate charges for
-        one event), as :func:`cmlib.io.events.simulated_events` returns.
-    smallest, smallest_modelled : float, default 0.005 and 0.02
-        Smallest relevant change of exact and of modeled events, as a share of the old count.
+        Result of :func:`cmlib.io.events.simulated_events`. Index: events. Columns: ``kind`` ("exact" or
+        "modelled") and ``weight`` (estimated cycles of one event).
+    smallest : float, default 0.005
+        Smallest relevant change of exact events, as a fraction of the old count.
+    smallest_modelled : float, default 0.02
+        Smallest relevant change of modeled events, as a fraction of the old count.
 
     Returns
     -------
     DataFrame
-        One row per event: event; kind; verdict (``more``, ``fewer``, ``no change``); ratio (new over old mean); old and
-        new (means); spread (largest relative difference between runs of one version); threshold (smallest relative
-        change that counts as a change: the smallest relevant one, or five times the spread if that is larger).
+        One row per event, with the following columns:
+
+        - ``event``, ``kind``: name and kind of the event
+        - ``verdict``: "more", "fewer" or "no change"
+        - ``ratio``: new mean divided by old mean
+        - ``old``, ``new``: mean counts
+        - ``spread``: largest relative difference between runs of one version
+        - ``threshold``: smallest relevant change, or five times the spread if that is larger
     """
     old_mean, new_mean = old.mean(), new.mean()
     difference = new_mean - old_mean
@@ -68,32 +80,38 @@ def compare_counts(old, new, table, smallest=0.005, smallest_modelled=0.02):
     return tests.rename_axis("event").reset_index()
 
 
-def compare_estimates(tests, old, new, weight, smallest=0.02):
-    """Decide whether a version is slower: by instructions, by estimated cycles, or by the misses' part of these.
+def compare_estimates(
+    tests: pd.DataFrame, old: pd.DataFrame, new: pd.DataFrame, weight: pd.Series, smallest: float = 0.02
+) -> tuple[str, float, float, float]:
+    """Judge a version by its instructions, misses and estimated cycles.
 
     Parameters
     ----------
     tests : DataFrame
-        Result of :func:`compare_counts`; its first row must be that of instructions, the only one that is used.
+        Result of :func:`compare_counts`. Only the first row is used, which must be about instructions.
     old, new : DataFrame of float, shape (n_runs, n_events)
         Simulated counts, one row per run.
     weight : Series
-        Cycles that the estimate charges for one event, by event: instructions first, then misses and mispredictions.
+        Estimated cycles of one event, indexed by event name. Instructions come first.
     smallest : float, default 0.02
-        Smallest relevant change by misses, as a share of the old version's estimated cycles.
+        Smallest relevant change by misses, as a fraction of the estimated cycles.
 
     Returns
     -------
     verdict : str
-        ``slower``, ``may be slower`` (only misses increased), ``faster`` (fewer instructions, and misses did not
-        increase), or ``same``; ``inconclusive`` if runs of one version differ so much that the smallest relevant change
-        could not be recognized.
+        One of the following:
+
+        - ``slower``: instructions or estimated cycles increased
+        - ``may be slower``: only misses increased
+        - ``faster``: instructions decreased, and misses did not increase
+        - ``same``: no relevant change
+        - ``inconclusive``: runs of one version differ too much to recognize a relevant change
     ratio : float
-        Estimated cycles of the new version, as a multiple of the old one's.
+        Estimated cycles, new divided by old.
     by_misses : float
-        Change of the cycles of misses and mispredictions, as a share of the old version's estimated cycles.
+        Change of the cycles of misses, as a fraction of the old estimated cycles.
     threshold : float
-        Smallest relative change of the estimated cycles with which a version is slower even with the same instructions.
+        Smallest relevant change of the estimated cycles, as a fraction.
     """
     old_cycles, new_cycles = (runs[weight.index] @ weight for runs in (old, new))
     old_misses, new_misses = (runs[weight.index[1:]] @ weight.iloc[1:] for runs in (old, new))
@@ -117,12 +135,19 @@ def compare_estimates(tests, old, new, weight, smallest=0.02):
     return verdict, float(1 + change), float(by_misses), float(threshold)
 
 
-def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, instructions, smallest=0.005):
-    """Withdraw a verdict that simulated counts cannot support.
+def withhold_verdict(
+    verdict: str,
+    repetitions: tuple[float, float],
+    n_instructions: float,
+    n_threads: int,
+    *,
+    instructions: str,
+    smallest: float = 0.005,
+) -> tuple[str, list[str]]:
+    """Replace a verdict that simulated counts do not support by "inconclusive".
 
-    The repetitions of string instructions (``rep movsb``) take an unknown time on a processor: between almost none
-    and some cycles each. Threads run one at a time in a simulation, so that false sharing, locks and other contention
-    have no effect.
+    String instructions (``rep movsb``) repeat one operation. The time of a repetition on a processor is
+    unknown. Threads are simulated one at a time, so that contention has no effect.
 
     Parameters
     ----------
@@ -135,20 +160,16 @@ def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, instruc
     n_threads : int
         Largest number of threads of either version.
     instructions : {"more", "fewer", "no change"}
-        Change of the number of instructions, with each string instruction counted once.
+        Change of the number of instructions. Repetitions are not included.
     smallest : float, default 0.005
-        Smallest relevant change, as a share of the instructions.
+        Smallest relevant change, as a fraction of the instructions.
 
     Returns
     -------
     verdict : str
-        The same verdict, or ``inconclusive``:
-
-        - If several threads ran, ``same`` becomes ``inconclusive``.
-        - If the repetitions changed by the smallest relevant change or more, the verdict becomes ``inconclusive``,
-          unless it is ``slower`` with more repetitions and more instructions, or ``faster`` with fewer of both.
+        The same verdict or ``inconclusive``.
     reasons : list of str
-        ``string instructions``, ``threads``, or both, if they limit the verdict.
+        "string instructions", "threads" or both, if they limit the verdict.
     """
     reasons = []
     change = repetitions[1] - repetitions[0]
@@ -165,27 +186,31 @@ def withhold_verdict(verdict, repetitions, n_instructions, n_threads, *, instruc
     return verdict, reasons
 
 
-def blame_changes(tests, old, new, n_runs):
-    """Find the functions that account for changed counts.
+def blame_changes(tests: pd.DataFrame, old: pd.DataFrame, new: pd.DataFrame, n_runs: int) -> pd.DataFrame:
+    """Find the functions that cause the changes of counts.
 
-    For each event, at most five functions are listed, each with a tenth or more of the change.
+    At most five functions are listed per event, each with a tenth or more of the change.
 
     Parameters
     ----------
     tests : DataFrame
-        Rows of :func:`compare_counts` on changed events.
+        Rows of :func:`compare_counts` with changed events.
     old, new : DataFrame
-        Counts of each function itself: one row per function, one column per event, and the column ``file``.
+        Counts in each function without its callees. One row per function, one column per event, and the
+        column ``file``.
     n_runs : int
         Number of simulated runs of each version.
 
     Returns
     -------
     DataFrame
-        One row per event and function, with the columns of the table of causes by measured counters
-        (`docs/compare-method.md`): ``counter`` (the event), ``kind``, ``votes`` (`n_runs`, because simulated runs
-        agree), ``share`` (of the event's change), ``times_usual`` (new count divided by old count in the function),
-        ``function`` and ``location`` (its file). No columns if there are no rows.
+        One row per event and function, with the following columns:
+
+        - ``counter``, ``kind``: name and kind of the event
+        - ``votes``: `n_runs`
+        - ``share``: fraction of the change of the event
+        - ``times_usual``: new count divided by old count
+        - ``function``, ``location``: name and file of the function
     """
     rows = [
         {"counter": test.event, "kind": test.kind, "votes": n_runs, **row}
@@ -195,23 +220,23 @@ def blame_changes(tests, old, new, n_runs):
     return pd.DataFrame(rows)
 
 
-def blame(old, new, event):
-    """Find the functions that account for the change of one event.
+def blame(old: pd.DataFrame, new: pd.DataFrame, event: str) -> pd.DataFrame:
+    """Find the functions that cause the change of one event.
 
     Parameters
     ----------
     old, new : DataFrame
-        Counts of each function itself, without its callees: one row per function, one column per event, and the column
-        ``file``.
+        Counts in each function without its callees. One row per function, one column per event, and the
+        column ``file``.
     event : str
         Name of the event.
 
     Returns
     -------
     DataFrame
-        At most five functions with a tenth or more of the change, the largest share first: ``share`` (of the change),
-        ``times_usual`` (new count divided by old count, infinite for a new function), ``function`` and ``location``
-        (its file).
+        At most five functions with a tenth or more of the change, largest share first. Columns are ``share``,
+        ``times_usual``, ``function`` and ``location``, as in :func:`blame_changes`. The ratio ``times_usual``
+        of a new function is infinite.
     """
     counts = pd.concat({"old": old[event], "new": new[event]}, axis=1).fillna(0.0)
     difference = counts["new"] - counts["old"]
@@ -225,17 +250,18 @@ def blame(old, new, event):
     return pd.DataFrame(table).reset_index(drop=True)
 
 
-def spread(runs):
-    """Compute the largest difference between runs of one version, as a share of the smallest count.
+def spread(runs: pd.DataFrame | pd.Series) -> Any:
+    """Compute the relative difference between the largest and the smallest run.
 
     Parameters
     ----------
     runs : DataFrame or Series
-        Counts, one row per run, one column per event; or one value per run.
+        Counts, one row per run. A DataFrame has one column per event.
 
     Returns
     -------
     Series or float
-        By event, or one number. It is 0 for a single run; the divisor is at least 1.
+        Difference divided by the smallest count, or by 1 if the count is smaller. A DataFrame gives one value
+        per event.
     """
     return (runs.max() - runs.min()) / np.maximum(runs.min(), 1)
