@@ -284,7 +284,7 @@ def test_what_is_no_file_in_the_cache_is_refused_and_not_waited_for(few, put):
     place = few / "cache" / next(iter(FILES))
     place.parent.mkdir(parents=True)
     put(place)
-    with pytest.raises(public.PublicError, match="it is no file"):
+    with pytest.raises(public.PublicError, match="it is not a regular file"):
         public.fetch("few")
 
 

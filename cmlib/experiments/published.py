@@ -18,7 +18,7 @@ import pandas as pd
 from cmlib import rank
 from cmlib.experiments.requested import resolve_names
 from cmlib.io import events, perf, public
-from cmlib.io.archive.runs import unknown_machine
+from cmlib.io.archive.metadata import unknown_machine
 from cmlib.io.provenance import OTHERS_HARDWARE, Provenance, note_read
 from cmlib.rank.boosting import Boosting
 from cmlib.rank.leaks import is_named_leak

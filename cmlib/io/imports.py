@@ -14,8 +14,9 @@ import pandas as pd
 from cmlib import places
 from cmlib.io import events
 from cmlib.io.archive import as_text, errors_as, locked, program_folder, programs, reading_errors_as
+from cmlib.io.archive.metadata import unknown_machine
 from cmlib.io.archive.programs import RecordError
-from cmlib.io.archive.runs import UNKNOWN, are_totals, check_run, events_of, unknown_machine
+from cmlib.io.archive.runs import UNKNOWN, are_totals, check_run, events_of
 from cmlib.io.formats.readings import ReadOptions
 from cmlib.io.marks import read_marks
 from cmlib.io.meaning.tool_metrics import SHARE_EVENTS

@@ -22,7 +22,7 @@ from cmlib import places, processors
 from cmlib.errors import CmlibError, InputError, NotebookError, NothingRecordedError
 from cmlib.experiments.cache import FOLDER
 from cmlib.io import store
-from cmlib.io.archive.files import open_lock_file
+from cmlib.io.archive.replacing import open_lock_file
 from cmlib.parallel import ONE_THREAD
 from cmlib.report import kernels
 from cmlib.report.manifests import (

@@ -21,7 +21,7 @@ from cmlib.collect.record import LaunchSpec
 from cmlib.collect.toolchain import find_compiler, run_tool
 from cmlib.errors import CmlibError
 from cmlib.io.archive import atomic_output, working_folder
-from cmlib.io.archive.files import open_lock_file
+from cmlib.io.archive.replacing import open_lock_file
 
 # Java comes from many packages; whichever brought the command will do.
 _ANY_THAT_BRINGS = {"default-jre-headless": "java", "default-jdk-headless": "javac"}

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cmlib.errors import CmlibError, InputError, InterpreterError, last_lines, text_of
+from cmlib.io.archive.metadata import is_text
 from cmlib.io.archive.programs import RecordError
-from cmlib.io.archive.runs import is_text
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 

@@ -1,8 +1,8 @@
-"""Recordings as files: written so that they exist in full or not at all, and checked when they are read.
+"""Read and write recordings as files.
 
-Recordings of intervals, of samples and of regions are kept alike: a content file, and beside it a JSON object (the
-metadata) with the content's SHA-256, which is written last and makes the recording exist. Files that are not whole,
-too large or no regular files are refused by ArchiveError.
+A recording is a content file and a JSON file with its metadata. :func:`write_recording` writes both, and
+:func:`read_content` reads and checks the content. Functions raise ArchiveError for files that are damaged, too large or
+not regular files.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
-"""Read, unpack, lock and replace files; errors say which file, why, and what to do.
+"""Read files with a limit of their size, and compress or decompress their content.
 
-Functions take paths; files are read with a limit of size, and written so that they are whole or as before.
-ArchiveError for what can't be read or is no regular file; OSError for what can't be written.
+:func:`read_file` reads a file, and :func:`decompress` expands its content. Both raise ArchiveError with the path of the
+file and the reason.
 """
 
 from __future__ import annotations
@@ -10,186 +10,152 @@ import bz2
 import contextlib
 import csv
 import errno
-import fcntl
 import gzip
 import hashlib
 import io
 import lzma
 import os
-import secrets
-import shutil
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cmlib.errors import CmlibError, InputError
+from cmlib.errors import InputError
+from cmlib.io.archive.errors import ArchiveError
 from cmlib.terminal import say_left_out
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-class ArchiveError(CmlibError, ValueError):
-    """Raised for a file that can't be read or written, or is not what it should be."""
-
-
-@contextlib.contextmanager
-def errors_as(kind: type[Exception], folder: str | Path, *, hint: str = "") -> Iterator[None]:
-    """Turn errors of files into errors of one class, during a ``with`` block.
-
-    Parameters
-    ----------
-    kind : class of exception
-        Raised in place of ArchiveError and OSError.
-    folder : path
-        Named in the message if an OSError names no file.
-    hint : str, default ""
-        What to do, for the end of the message.
-
-    Raises
-    ------
-    kind
-    """
-    try:
-        yield
-    except ArchiveError as error:
-        raise kind(str(error)) from error
-    except OSError as error:
-        path = error.filename or folder
-        reason = error.strerror or error
-        raise kind(f"could not write to {path}: {reason}. {hint}".strip()) from error
-
-
-@contextlib.contextmanager
-def reading_errors_as(
-    kind: type[Exception],
-    what: str,
-    *,
-    hint: str = "",
-    errors: type[Exception] | tuple[type[Exception], ...] = Exception,
-) -> Iterator[None]:
-    """Turn whatever the reader of a file raises into an error of one class, during a ``with`` block.
-
-    The message is `what`, the reason, and `hint`. The message of an ArchiveError, or of an error of `kind`, stays as it
-    is, because it names the file already; that of an InputError names none.
-
-    Parameters
-    ----------
-    kind : class of exception
-    what : str
-        What can't be read, and where.
-    hint : str, default ""
-        What to do.
-    errors : class of exception or tuple of these, default Exception
-        Errors that are turned.
-
-    Raises
-    ------
-    kind
-    """
-    others = errors if isinstance(errors, tuple) else (errors,)
-    caught: tuple[type[Exception], ...] = (kind, ArchiveError, *others)
-    try:
-        yield
-    except caught as error:
-        names_file = isinstance(error, (kind, ArchiveError)) and not isinstance(error, InputError)
-        if names_file:
-            raise kind(str(error)) from error
-        raise kind(f"{what}: {str(error) or type(error).__name__}. {hint}".removesuffix(". ")) from error
-
-
-def in_recording(file: str | Path, read: Callable, *content: object, **settings: object) -> Any:
-    """Parse the content of a recording; an error of the parser becomes one that names the file.
-
-    Parameters
-    ----------
-    file : path
-        The recording's file, for the message.
-    read : callable
-        Parser.
-    *content, **settings
-        Arguments of `read`.
-
-    Returns
-    -------
-    object
-        What `read` returns.
-
-    Raises
-    ------
-    ArchiveError
-        If `read` raises anything.
-    """
-    with reading_errors_as(ArchiveError, f"{file}: its content can't be read"):
-        return read(*content, **settings)
+# Decompressed content may have 100 times the compressed size (perf's text has about 10 times), at least 64 MiB and at
+# most 512 MiB.
+_RATIO = 100
+_ALWAYS = 64 << 20
+_AT_MOST = 512 << 20
 
 
 def readable(read: Callable, files: Iterable[str | Path]) -> dict:
-    """Read those of some files that can be read, and warn of the others.
+    """Read several files and skip the unreadable ones.
+
+    A message on standard error names each skipped file and the reason.
 
     Parameters
     ----------
     read : callable
-        Called with a path; reads the file.
+        Function that reads a file. Its argument is the path.
     files : iterable of path
         Files to read.
 
     Returns
     -------
     dict
-        What `read` returned, by path, in their order; empty if none can be read. Standard error names the files that
-        were left out, and tells why.
+        Result of `read`, keyed by path, in input order. Empty if no file can be read.
     """
-    contents, left_out = {}, []
+    content_by_file = {}
+    reasons = []
     for file in files:
         try:
-            str(file).encode()  # no table holds a name that is no UTF-8
-            contents[file] = read(file)
-        except Exception as error:  # whatever a stranger's file makes of its reader stops no other
-            left_out.append(error if str(file) in str(error) else f"{file}: {error or type(error).__name__}")
-    say_left_out(left_out)
-    return contents
-
-
-# What may be unpacked: 100 times the packed size (perf's text has some 10 times), 64 MiB always, 512 MiB at most.
-_RATIO, _ALWAYS, _AT_MOST = 100, 64 << 20, 512 << 20
+            str(file).encode()  # fails if the path is not UTF-8: tables cannot store such a path
+            content_by_file[file] = read(file)
+        except Exception as error:  # whatever the error, the other files are read
+            names_file = str(file) in str(error)
+            reasons.append(error if names_file else f"{file}: {error or type(error).__name__}")
+    say_left_out(reasons)
+    return content_by_file
 
 
 def read_file(file: str | Path, *, most: int = _AT_MOST) -> bytes:
-    """Read a file, if it is one and not too large.
+    """Read a regular file.
 
     Parameters
     ----------
     file : path
-        A regular file.
+        Path of the file.
     most : int, default 512 MiB
-        Largest size [bytes].
+        Largest allowed size [bytes].
 
     Returns
     -------
     bytes
-        Its content.
+        Content of the file.
 
     Raises
     ------
     ArchiveError
-        If it is not there or can't be read, is larger, or is a folder, a FIFO or a device.
+        If the file cannot be read or is larger than `most`. Also if it is a folder, a FIFO or a device.
     """
     with opened(file, most=most) as content:
         return content.read()
 
 
+@contextlib.contextmanager
+def opened(file: str | Path, *, most: int = 2 << 30) -> Iterator[io.BufferedReader]:
+    """Open a regular file for reading during a ``with`` block.
+
+    Parameters
+    ----------
+    file : path
+    most : int, default 2 GiB
+        Largest allowed size [bytes].
+
+    Yields
+    ------
+    binary file
+
+    Raises
+    ------
+    ArchiveError
+        If the file cannot be opened or is larger than `most`. Also if it is a folder, a FIFO or a device.
+    """
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.ENODEV):
+            raise ArchiveError(
+                f"{file} can't be read: it is not a regular file, but a folder, a FIFO, a device or a kernel file."
+            ) from error
+        raise ArchiveError(f"{file} can't be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise ArchiveError(f"{str(file)!r} can't be read: {error}.") from error
+    if not _is_on_disk(descriptor):
+        os.close(descriptor)
+        raise ArchiveError(
+            f"{file} can't be read: it is not a regular file, but a folder, a FIFO, a device or a kernel file."
+        )
+    with open(descriptor, "rb") as content:
+        size = os.fstat(descriptor).st_size
+        if size > most:
+            raise ArchiveError(f"{file} is refused: it has {size:,} bytes, and {most:,} are the most.")
+        yield content
+
+
+def _is_on_disk(descriptor: int) -> bool:
+    """Return True if an open file is a regular file and its size is known.
+
+    Files in /proc have the size 0 and can be endless.
+    """
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    if status.st_size > 0:
+        return True
+    try:
+        is_empty = not os.pread(descriptor, 1, 0)
+    except OSError:
+        return False
+    return is_empty
+
+
 def parse_csv(content: bytes, *, most_columns: int, **options: Any) -> pd.DataFrame:
-    """Parse a CSV file after checking its heading.
+    """Parse a CSV file with a limited number of columns.
 
     Parameters
     ----------
     content : bytes
+        Content of the file.
     most_columns : int
-        Most columns that the heading may have.
+        Largest allowed number of columns in the header.
     **options
         Options of :func:`pandas.read_csv`.
 
@@ -200,134 +166,88 @@ def parse_csv(content: bytes, *, most_columns: int, **options: Any) -> pd.DataFr
     Raises
     ------
     InputError
-        If the heading has more columns or can't be read.
+        If the header has too many columns or cannot be read.
     ValueError
-        If pandas can't read the content.
+        If pandas cannot parse the content.
     """
     import pandas as pd
 
     rows = csv.reader(io.TextIOWrapper(io.BytesIO(content), errors="replace", newline=""))
     try:
-        heading = next((row for row in rows if len(row) > 1 or "".join(row).strip()), [])
+        header = next((row for row in rows if len(row) > 1 or "".join(row).strip()), [])
     except csv.Error as error:
         raise InputError(f"its heading can't be read: {error}") from error
-    if len(heading) > most_columns:
-        raise InputError(f"its heading names {len(heading):,} columns, and {most_columns:,} are the most")
+    if len(header) > most_columns:
+        raise InputError(f"its heading names {len(header):,} columns, and {most_columns:,} are the most")
     return pd.read_csv(io.BytesIO(content), low_memory=False, **options)
 
 
-NO_FILE = "it is no file, but a folder, a FIFO, a device or of the kernel's"
-
-
-@contextlib.contextmanager
-def opened(file: str | Path, *, most: int = 2 << 30) -> Iterator[io.BufferedReader]:
-    """Open a regular file to read bytes, during a ``with`` block.
-
-    Parameters
-    ----------
-    file : path
-    most : int, default 2 GiB
-        Largest size [bytes].
-
-    Yields
-    ------
-    binary file
-
-    Raises
-    ------
-    ArchiveError
-        If the file does not exist, is larger, or is a folder, a FIFO, a device, or a kernel file without a size.
-    """
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError as error:
-        no_file = error.errno in (errno.ENXIO, errno.ENODEV)
-        raise ArchiveError(f"{file} can't be read: {NO_FILE if no_file else error.strerror}.") from error
-    except ValueError as error:
-        raise ArchiveError(f"{str(file)!r} can't be read: {error}.") from error
-    if not _is_on_disk(descriptor):
-        os.close(descriptor)
-        raise ArchiveError(f"{file} can't be read: {NO_FILE}.")
-    with open(descriptor, "rb") as content:
-        if (size := os.fstat(descriptor).st_size) > most:
-            raise ArchiveError(f"{file} is refused: it has {size:,} bytes, and {most:,} are the most.")
-        yield content
-
-
-def open_lock_file(file: str | Path) -> int:
-    """Open a file to lock it; make it if it is missing.
-
-    Parameters
-    ----------
-    file : path
-
-    Returns
-    -------
-    int
-        File descriptor.
-
-    Raises
-    ------
-    OSError
-        If it can't be opened, or is a link.
-    ArchiveError
-        If it is not a regular file. Opening a FIFO or a device could block.
-    """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    descriptor = os.open(file, flags, 0o666)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise ArchiveError(f"{file} is no lock: {NO_FILE}. Remove it.")
-    return descriptor
-
-
-def _is_on_disk(descriptor):
-    """Return whether an open file (its descriptor) is a regular file with as many bytes as its size.
-
-    Files of /proc say 0, and may not end.
-    """
-    status = os.fstat(descriptor)
-    with contextlib.suppress(OSError):
-        return stat.S_ISREG(status.st_mode) and (status.st_size > 0 or not os.pread(descriptor, 1, 0))
-    return False
-
-
 def pack(content: bytes) -> bytes:
-    """Compress bytes with gzip; equal bytes give equal output, because no time is stored."""
-    return gzip.compress(content, 6, mtime=0)
+    """Compress bytes with gzip.
 
-
-def decompress(content: bytes, file: str | Path) -> bytes:
-    """Unpack a file's content, where it is gzip's, xz's, bzip2's or Zstandard's.
+    No time is stored, so equal input gives equal output.
 
     Parameters
     ----------
     content : bytes
-        Content of a file, compressed or not.
-    file : path
-        The file's path, for error messages.
 
     Returns
     -------
     bytes
-        Unpacked, or as they are.
+    """
+    return gzip.compress(content, 6, mtime=0)
+
+
+def _open_zstandard(content: io.BytesIO) -> Any:
+    """Open bytes that Zstandard compressed."""
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(content, "zstd")
+
+
+# Keyed by the first bytes of the compressed content.
+_OPENERS: dict[bytes, Callable[[io.BytesIO], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"\xfd7zXZ\0": lzma.open,
+    b"BZh": bz2.open,
+    b"\x28\xb5\x2f\xfd": _open_zstandard,
+}
+
+
+def decompress(content: bytes, file: str | Path) -> bytes:
+    """Decompress the content of a file if it is compressed.
+
+    The compression is detected from the first bytes: gzip, xz, bzip2 or Zstandard. Other content is returned unchanged.
+
+    Parameters
+    ----------
+    content : bytes
+        Content of the file.
+    file : path
+        Path for error messages.
+
+    Returns
+    -------
+    bytes
+        Decompressed content.
 
     Raises
     ------
     ArchiveError
-        If it is damaged, or if its unpacked content is far larger than that of any recording.
+        If the content is damaged or too large after decompression.
     """
-    return unpack(content, file) if content.startswith(tuple(_OPENERS)) else content
+    is_compressed = content.startswith(tuple(_OPENERS))
+    return unpack(content, file) if is_compressed else content
 
 
 def unpack(packed: bytes, file: str | Path) -> bytes:
-    """Unpack the content of a file that gzip, xz, bzip2 or Zstandard compressed.
+    """Decompress content that gzip, xz, bzip2 or Zstandard compressed.
 
     Parameters
     ----------
     packed : bytes
     file : path
-        For messages.
+        Path for error messages.
 
     Returns
     -------
@@ -336,34 +256,33 @@ def unpack(packed: bytes, file: str | Path) -> bytes:
     Raises
     ------
     ArchiveError
-        If it is in none of these formats, is damaged, or unpacks to more than 512 MiB, or to more than 64 MiB and 100
-        times its own size.
+        If the content is damaged or not compressed. Also if the result has more than 512 MiB, or more than 64 MiB and
+        100 times the compressed size.
     """
     most = min(max(_ALWAYS, _RATIO * len(packed)), _AT_MOST)
     opener = next((opener for magic, opener in _OPENERS.items() if packed.startswith(magic)), gzip.open)
     try:
-        with opener(io.BytesIO(packed)) as unpacking:
-            content = unpacking.read(most + 1)
+        with opener(io.BytesIO(packed)) as decompressed:
+            content = decompressed.read(most + 1)
     except EOFError as error:
         raise ArchiveError(f"{file} is cut off: its compressed content has no end.") from error
-    # xz asks for the memory that a file names.
+    # A damaged xz header can ask for any amount of memory.
     except (OSError, zlib.error, lzma.LZMAError, MemoryError) as error:
         reason = str(error) or "it asks for too much memory"
         raise ArchiveError(f"{file} can't be unpacked: {reason}.") from error
     if len(content) > most:
         raise ArchiveError(
-            f"{file} is refused: its {len(packed):,} bytes unpack to more than {most:,}, and what perf writes does not."
+            f"{file} is refused: its {len(packed):,} bytes unpack to more than {most:,}. Output of perf never does."
         )
     return content
 
 
 def digest(content: bytes | str | Path) -> str:
-    """Compute a SHA-256.
+    """Return the SHA-256 of bytes or of a file.
 
     Parameters
     ----------
     content : bytes or path
-        Bytes, or the path of a file.
 
     Returns
     -------
@@ -373,215 +292,9 @@ def digest(content: bytes | str | Path) -> str:
     Raises
     ------
     ArchiveError
-        If the file can't be read.
+        If the file cannot be read.
     """
     if isinstance(content, bytes):
         return hashlib.sha256(content).hexdigest()
     with opened(Path(content)) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _zstandard(content):
-    """Return a binary file that decompresses another one."""
-    import pyarrow as pa
-
-    return pa.CompressedInputStream(content, "zstd")
-
-
-_OPENERS: dict[bytes, Callable[[io.BytesIO], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"\xfd7zXZ\0": lzma.open,
-    b"BZh": bz2.open,
-    b"\x28\xb5\x2f\xfd": _zstandard,
-}
-
-
-@contextlib.contextmanager
-def atomic_output(target: str | Path) -> Iterator[Path]:
-    """Give a path to write to, during a ``with`` block, which replaces `target` if the block ends without an error.
-
-    After an error, everything that was written is removed.
-
-    Parameters
-    ----------
-    target : path
-        File or folder.
-
-    Yields
-    ------
-    Path
-        In a new folder beside `target`.
-
-    Raises
-    ------
-    OSError
-        If the folder of `target` can't be written.
-    """
-    target = Path(target)
-    with working_folder(target) as folder:
-        yield folder / target.name
-        atomic_replace(folder / target.name, target)
-
-
-def write_whole(target: str | Path, content: str | bytes) -> None:
-    """Write a file completely, or leave it unchanged after an error.
-
-    Parameters
-    ----------
-    target : path
-    content : str or bytes
-
-    Raises
-    ------
-    OSError
-        If it can't be written.
-    ArchiveError
-        If it is a device, a FIFO or a socket.
-    """
-    content = content.encode() if isinstance(content, str) else content
-    with atomic_output(target) as draft:
-        draft.write_bytes(content)
-
-
-@contextlib.contextmanager
-def program_folder(folder: str | Path) -> Iterator[Path]:
-    """Keep the folder of a program's recordings ready, during a ``with`` block; make it if it is missing.
-
-    Working folders that killed processes left in it are removed. After an error, the folder is removed if it is empty.
-
-    Parameters
-    ----------
-    folder : path
-
-    Yields
-    ------
-    Path
-
-    Raises
-    ------
-    ArchiveError
-        If it is a symbolic link.
-    """
-    folder = Path(folder)
-    if folder.is_symlink():
-        raise ArchiveError(
-            f"{folder} is a link to {os.readlink(folder)}, and recordings are not written through links: move that "
-            "folder to its place, or set CMLIB_DATA to the folder that holds it all."
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with locked(folder):
-            _remove_abandoned(folder.glob("*.partial"))
-        yield folder
-    except BaseException:
-        with contextlib.suppress(OSError):  # it is not empty
-            folder.rmdir()
-        raise
-
-
-@contextlib.contextmanager
-def working_folder(target: str | Path) -> Iterator[Path]:
-    """Make a temporary folder for a ``with`` block, beside the file or folder that its content will replace.
-
-    The folder is removed at the end. Folders that killed processes left for the same target are removed first.
-
-    Parameters
-    ----------
-    target : path
-
-    Yields
-    ------
-    Path
-    """
-    target = Path(target)
-    with contextlib.ExitStack() as stack:
-        with locked(target.parent):
-            _remove_abandoned(target.parent.glob(f"{escape(target.name)}.*.partial"))
-            folder = target.parent / f"{target.name}.{secrets.token_hex(4)}.partial"
-            stack.callback(_remove, folder)  # before there is one: Ctrl-C may come between the two
-            folder.mkdir(0o700)
-            stack.enter_context(locked(folder))
-        yield folder
-
-
-def _remove(folder):
-    """Remove a folder, also if Ctrl-C comes while it is being removed."""
-    try:
-        shutil.rmtree(folder, ignore_errors=True)
-    except KeyboardInterrupt:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def atomic_replace(draft: str | Path, target: str | Path) -> None:
-    """Rename a file or folder to a path that it replaces, once its content is on the disk.
-
-    Parameters
-    ----------
-    draft, target : path
-
-    Raises
-    ------
-    ArchiveError
-        If `target` is a device, a FIFO or a socket.
-    """
-    draft, target = Path(draft), Path(target)
-    if target.exists() and not (target.is_file() or target.is_dir()):
-        raise ArchiveError(f"{target} is a device, a FIFO or a socket, which no file replaces: name a file.")
-    for part in [*draft.rglob("*"), draft]:
-        _sync(part)
-    os.replace(draft, target)
-    _sync(target.parent)
-
-
-@contextlib.contextmanager
-def locked(folder: str | Path, flags: int = 0) -> Iterator[bool]:
-    """Hold the lock of a folder, during a ``with`` block, among the processes that use this function.
-
-    Parameters
-    ----------
-    folder : path
-    flags : int, default 0
-        Added to those of flock: LOCK_NB does not wait for the lock.
-
-    Yields
-    ------
-    bool
-        False if the folder could not be locked: its file system has no locks, or, with LOCK_NB, another process holds
-        the lock.
-
-    Raises
-    ------
-    OSError
-        If there is no such folder.
-    """
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | flags)
-        except OSError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(descriptor)
-
-
-def _remove_abandoned(folders):
-    """Remove those of some folders (paths) whose lock nobody holds."""
-    for left in folders:
-        if left.is_symlink():
-            continue
-        # What is no folder, or has gone meanwhile, is passed over.
-        with contextlib.suppress(OSError), locked(left, fcntl.LOCK_NB) as abandoned:
-            if abandoned:
-                shutil.rmtree(left, ignore_errors=True)
-
-
-def _sync(path):
-    """Wait until a file or folder is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,9 +1,9 @@
-"""The recorded runs of a program, a folder each program: list them, and add a run if it can be compared with them.
+"""Store and list the recorded runs of programs.
 
-A run (one execution of the program) belongs to a set, a named plan of events. Where the events are too many for one
-run, each run counts a part of them, and a pass is the runs that count every part once. A run's file is named by set,
-pass and part: ``ocoe-p0-03.json``, with its counts beside it. RecordError for names that can't be file names, runs
-that can't be read, and runs that can't be compared.
+:func:`add_run` writes a run into the folder of its program, and :func:`readable_runs` lists the runs in a folder.
+A run is one execution of the program. It belongs to a set, which is a named plan of events. A set can have more events
+than one run can count. Then each run counts one part of the events, and a pass is one run of each part. The names of a
+run's files contain set, pass and part. For example, ``ocoe-p0-03.json`` and ``ocoe-p0-03.csv.gz``.
 """
 
 import math
@@ -13,31 +13,34 @@ from pathlib import Path
 
 from cmlib.errors import CmlibError
 from cmlib.io.archive import errors_as, pack, read_file, readable, runs, unpack, write_recording
+from cmlib.io.archive.metadata import shortened
 
 __all__ = ["readable_runs"]
 
-# Entries of metadata in which all passes of a part are equal.
+# Entries of metadata that are equal in all runs of a part.
 _PLAN = ("mode", "pinned", "groups", "modifier", "interval_ms", "encodings")
+# Entries of a machine's description that may differ between comparable runs.
+_VARIABLE_MACHINE_ENTRIES = {"load_1min", "metric_group"}
 
 
 class RecordError(CmlibError):
-    """Raised when a recording can't be made, read or imported, or must not be."""
+    """Raised for a recording that cannot be made, read or imported."""
 
 
 def check_names(program: str, set_name: str) -> None:
-    """Check that the names of a program and a set are valid in the names of files and runs.
+    """Check the names of a program and a set.
 
     Parameters
     ----------
     program : str
-        1 to 100 letters, digits, ``_``, ``.`` and ``-``; begins with a letter or a digit.
+        1 to 100 letters, digits, ``_``, ``.`` and ``-``. The first character is a letter or a digit.
     set_name : str
         1 to 100 letters, digits and ``_``.
 
     Raises
     ------
     RecordError
-        If one of them is not valid.
+        If a name is not valid.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{,99}", program):
         raise RecordError(
@@ -58,19 +61,21 @@ def existing_runs(folder: str | Path) -> dict[str, dict]:
     Returns
     -------
     dict of str to dict
-        Metadata by the run's name, such as ``ocoe-p0-00``.
+        Metadata keyed by the name of the run. For example, ``ocoe-p0-00``.
 
     Raises
     ------
     RecordError
-        If one can't be read.
+        If a metadata file cannot be read.
     """
     with errors_as(RecordError, folder):
         return {file.stem: runs.read_run_metadata(file) for file in sorted(Path(folder).glob("*.json"))}
 
 
 def readable_runs(folder: str | Path) -> dict[str, dict]:
-    """Read the metadata of a program's runs; one that can't be read is left out with a warning that names its file.
+    """Read the metadata of a program's runs and skip the unreadable ones.
+
+    A message on standard error names each skipped file and the reason.
 
     Parameters
     ----------
@@ -80,21 +85,21 @@ def readable_runs(folder: str | Path) -> dict[str, dict]:
     Returns
     -------
     dict of str to dict
-        Metadata by the run's name, such as ``ocoe-p0-00``; empty if nothing can be read.
+        Metadata keyed by the name of the run. For example, ``ocoe-p0-00``. Empty if no file can be read.
     """
     metas = readable(runs.read_run_metadata, sorted(Path(folder).glob("*.json")))
     return {file.stem: meta for file, meta in metas.items()}
 
 
 def read_raw(folder: str | Path, run: str) -> bytes:
-    """Read the output of one run, as perf or Callgrind wrote it.
+    """Read the output of perf or Callgrind for one run.
 
     Parameters
     ----------
     folder : path
         Folder of the program's recordings.
     run : str
-        The run's name.
+        Name of the run. For example, ``ocoe-p0-00``.
 
     Returns
     -------
@@ -103,89 +108,102 @@ def read_raw(folder: str | Path, run: str) -> bytes:
     Raises
     ------
     RecordError
-        If it can't be read.
+        If the run cannot be read.
     """
-    description = Path(folder) / f"{run}.json"
+    metadata_file = Path(folder) / f"{run}.json"
     with errors_as(RecordError, folder):
-        file = description.with_suffix(runs.content_suffix(runs.read_run_metadata(description)))
+        meta = runs.read_run_metadata(metadata_file)
+        file = metadata_file.with_suffix(runs.content_suffix(meta))
         return unpack(read_file(file), file)
 
 
 def check_comparable(existing: Iterable[Mapping], intended: Mapping) -> None:
-    """Check that a run can be compared with those of its program.
+    """Check that a new run can be compared with the existing runs of its program.
 
     Parameters
     ----------
     existing : iterable of mapping
-        Metadata of the program's runs.
+        Metadata of the existing runs.
     intended : mapping
-        Metadata of the run that is to be added.
+        Metadata of the new run.
 
     Raises
     ------
     RecordError
-        If it has another command, machine or plan of events.
+        If the new run has another command, machine or plan of events.
     """
     for meta in existing:
-        pairs = {
-            "source of counts": (runs.source_of(meta), runs.source_of(intended)),
-            "command": (meta["command"], intended["command"]),
-        }
-        for key in intended["machine"].keys() - {"load_1min", "metric_group"}:
-            pairs[key] = (meta["machine"].get(key), intended["machine"][key])
-        if meta["set"] == intended["set"]:
-            pairs["counters"] = (meta["counters"], intended["counters"])
-            if runs.source_of(meta) == runs.VALGRIND:
-                old, new = meta["simulator"], intended["simulator"]
-                pairs |= {f"simulator ({key})": (old.get(key), new[key]) for key in new}
-            if meta["part"] == intended["part"]:
-                pairs |= {key: (meta[key], intended[key]) for key in _PLAN}
-        for key, (old, new) in pairs.items():
-            if old != new and not (key == "interval_ms" and math.isclose(old, new, rel_tol=0.01)):
-                old, new = map(runs.shortened, (old, new))
-                raise RecordError(
-                    f"{intended['program']}/{meta['run']} was recorded with another {key}: {old} there, {new} now. "
-                    "Such runs can't be compared: record under another name or --set, or move the old ones away."
-                )
+        for name, (old, new) in _pair_entries(meta, intended).items():
+            if old == new or (name == "interval_ms" and math.isclose(old, new, rel_tol=0.01)):
+                continue
+            raise RecordError(
+                f"{intended['program']}/{meta['run']} was recorded with another {name}: {shortened(old)} there, "
+                f"{shortened(new)} now. Such runs can't be compared: record under another name or --set, or move "
+                "the old ones away."
+            )
+
+
+def _pair_entries(old: Mapping, new: Mapping) -> dict[str, tuple]:
+    """Return the entries that must be equal in two runs: pairs of values, keyed by name."""
+    pairs = {
+        "source of counts": (runs.source_of(old), runs.source_of(new)),
+        "command": (old["command"], new["command"]),
+    }
+    for key in new["machine"].keys() - _VARIABLE_MACHINE_ENTRIES:
+        pairs[key] = (old["machine"].get(key), new["machine"][key])
+    if old["set"] != new["set"]:
+        return pairs
+    pairs["counters"] = (old["counters"], new["counters"])
+    if runs.source_of(old) == runs.VALGRIND:
+        for key, value in new["simulator"].items():
+            pairs[f"simulator ({key})"] = (old["simulator"].get(key), value)
+    if old["part"] == new["part"]:
+        for key in _PLAN:
+            pairs[key] = (old[key], new[key])
+    return pairs
 
 
 def next_place(
-    program: str, set_name: str, names: Sequence[str], existing: Mapping[str, dict]
+    program: str, set_name: str, events: Sequence[str], existing: Mapping[str, dict]
 ) -> tuple[dict, list[dict]]:
-    """Find the place of a new run among those of its program.
+    """Choose the pass, part and name of a new run.
 
-    A run with the events of other runs of the set is a further pass of their part; any other is a further part.
+    If runs of the set with the same events exist, the new run is their next pass. Otherwise it is the next part.
 
     Parameters
     ----------
     program, set_name : str
-    names : sequence of str
-        The run's events, in order.
+    events : sequence of str
+        Names of the run's events, in order.
     existing : mapping of str to dict
-        Metadata by the run's name, as :func:`existing_runs` returns them.
+        Metadata of the program's runs, as :func:`existing_runs` returns them.
 
     Returns
     -------
-    place : dict
-        Entries of metadata: program, set, pass, part and run (its name).
-    alike : list of dict
-        Metadata of the runs with the same events.
+    entries : dict
+        Metadata of the new run: program, set, pass, part and run (its name).
+    same_events_metas : list of dict
+        Metadata of the existing runs with the same events.
     """
     set_metas = [meta for meta in existing.values() if meta["set"] == set_name]
-    same_events_metas = [meta for meta in set_metas if runs.events_of(meta) == names]
+    same_events_metas = [meta for meta in set_metas if runs.events_of(meta) == events]
     if same_events_metas:
         part = same_events_metas[0]["part"]
     else:
         part = 1 + max((meta["part"] for meta in set_metas), default=-1)
-    number = 1 + max((meta["pass"] for meta in same_events_metas), default=-1)
-    place = {"program": program, "set": set_name, "pass": number, "part": part}
-    return place | {"run": runs.run_name(set_name, number, part)}, same_events_metas
+    pass_number = 1 + max((meta["pass"] for meta in same_events_metas), default=-1)
+    entries = {
+        "program": program,
+        "set": set_name,
+        "pass": pass_number,
+        "part": part,
+        "run": runs.run_name(set_name, pass_number, part),
+    }
+    return entries, same_events_metas
 
 
 def add_run(folder: str | Path, meta: dict, raw: bytes) -> Path:
-    """Write one run into a program's folder: first its content, then its metadata.
-
-    Whether a run exists depends on its metadata, so a run never exists without content.
+    """Write a new run into the folder of its program.
 
     Parameters
     ----------
@@ -199,41 +217,52 @@ def add_run(folder: str | Path, meta: dict, raw: bytes) -> Path:
     Returns
     -------
     Path
-        The metadata file.
+        Metadata file.
 
     Raises
     ------
     RecordError
-        If the run exists, its metadata are not valid, or nothing can be written.
+        If the run exists already, its metadata are not valid, or its files cannot be written.
     """
-    target = Path(folder) / f"{meta['run']}.json"
+    metadata_file = Path(folder) / f"{meta['run']}.json"
     with errors_as(RecordError, folder):
-        if target.exists():
+        if metadata_file.exists():
             raise RecordError(f"{meta['program']}/{meta['run']} exists; recordings are never overwritten.")
-        runs.check_run(meta, target)
-        write_recording(target, pack(raw), meta, schema=runs.SCHEMA, suffix=runs.content_suffix(meta))
-    return target
+        runs.check_run(meta, metadata_file)
+        suffix = runs.content_suffix(meta)
+        write_recording(metadata_file, pack(raw), meta, schema=runs.SCHEMA, suffix=suffix)
+    return metadata_file
 
 
-def share_content(first: Path, other: Path) -> None:
-    """Store the equal content of two runs of a program once, if the file system supports hard links.
+def share_content(first: Path, duplicate: Path) -> None:
+    """Replace the content file of a run by a hard link to that of another run.
+
+    Both runs must have the same content. Nothing is changed if the file system does not support hard links.
 
     Parameters
     ----------
-    first, other : Path
-        Metadata files of the runs.
+    first : Path
+        Metadata file of the run that keeps its content.
+    duplicate : Path
+        Metadata file of the other run.
     """
     suffix = runs.content_suffix(runs.read_run_metadata(first))
-    link = other.with_suffix(f"{suffix}.link")
+    link = duplicate.with_suffix(f"{suffix}.link")
     try:
         link.hardlink_to(first.with_suffix(suffix))
-    except OSError:  # two copies are as good
+    except OSError:
         return
-    link.replace(other.with_suffix(suffix))
+    link.replace(duplicate.with_suffix(suffix))
 
 
-def remove_run(description: Path) -> None:
-    """Remove a run, given its metadata file: the metadata first, because they make the run exist."""
-    content = description.with_suffix(runs.content_suffix(runs.read_run_metadata(description)))
-    description.unlink()
-    content.unlink()
+def remove_run(metadata_file: Path) -> None:
+    """Remove the files of a run.
+
+    Parameters
+    ----------
+    metadata_file : Path
+    """
+    content_file = metadata_file.with_suffix(runs.content_suffix(runs.read_run_metadata(metadata_file)))
+    # The metadata go first: content without metadata is not a run.
+    metadata_file.unlink()
+    content_file.unlink()

@@ -16,7 +16,7 @@ import pandas as pd
 from cmlib import places
 from cmlib.errors import CmlibError, InputError, NothingRecordedError
 from cmlib.io.archive import digest, errors_as, parse_csv, read_file, read_object, readable
-from cmlib.io.archive.runs import recording_draft
+from cmlib.io.archive.recordings import recording_draft
 
 __all__ = ["SampleError", "find_streams", "open_draft", "read_lines", "read_metadata", "samples_dir"]
 

@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from cmlib import places
 from cmlib.io.archive import atomic_output, errors_as
-from cmlib.io.archive.files import NO_FILE, opened
+from cmlib.io.archive.files import opened
 from cmlib.io.store.errors import StoreError
 from cmlib.passwords import hide
 
@@ -160,7 +160,8 @@ def _check_regular(file):
         path = Path(f"{file}{suffix}")
         if path.exists() and not path.is_file():
             raise StoreError(
-                f"{path} can't be read: {NO_FILE}. Remove it, or name another file as the store."
+                f"{path} can't be read: it is not a regular file, but a folder, a FIFO or a device. Remove it, or "
+                "name another file as the store."
             )
 
 
