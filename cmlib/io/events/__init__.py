@@ -1,8 +1,8 @@
-"""Tables of hardware events by processor, and functions that recognise, name, encode and add up events.
+"""Read tables of hardware events, and look up events in them.
 
-:func:`table` gives a processor's events as a DataFrame; :func:`recognise` finds the processor by names of events,
-:func:`kinds` says what they count, :func:`umask_sums` which are sums of others. EventError for an unknown event or
-table.
+:func:`table` returns the events of a processor as a DataFrame. :func:`find_processor` finds the processor of a
+recording, :func:`kinds` classifies events, and :func:`umask_sums` finds events that are sums of other events.
+EventError is raised for an unknown event or table.
 """
 
 import lazy_loader

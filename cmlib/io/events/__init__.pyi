@@ -1,11 +1,12 @@
+from .codes import same_events as same_events
+from .classification import kinds as kinds
+from .known_names import is_event as is_event
 from .naming import (
     CORE_EVENT as CORE_EVENT,
     abbreviate as abbreviate,
     base_name as base_name,
     copy_name as copy_name,
     encode as encode,
-    is_event as is_event,
-    kinds as kinds,
     needs_counter as needs_counter,
     second_readings as second_readings,
 )
@@ -16,9 +17,6 @@ from .recognition import (
     find_processor as find_processor,
     processor_by_names as processor_by_names,
     recognise as recognise,
-    same_events as same_events,
-    translate as translate,
-    umask_sums as umask_sums,
 )
 from .roles import (
     CONTENTION as CONTENTION,
@@ -33,6 +31,7 @@ from .simulated import (
     second_level_events as second_level_events,
     simulated_events as simulated_events,
 )
+from .sums import umask_sums as umask_sums
 from .tables import (
     EventError as EventError,
     core_events as core_events,
@@ -45,3 +44,4 @@ from .tables import (
     find_table_name as find_table_name,
     table_of as table_of,
 )
+from .translation import translate as translate

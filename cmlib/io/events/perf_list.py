@@ -1,4 +1,4 @@
-"""Make an event table out of what ``perf list`` prints on a machine."""
+"""Convert the output of ``perf list`` to an event table."""
 
 import json
 import re
@@ -18,28 +18,29 @@ _ENTRY = re.compile(
     r"^ {2}(?P<event>\S+) *\n {7}\[(?P<description>(?:(?!\n {2}\S).)*?)\]\n {8}(?P<encoding>\w+/\S*)",
     re.MULTILINE | re.DOTALL,
 )
-# Settings of an event that a row of the table holds, or that do not change its counts.
+# Settings that are stored in the table or do not change the counts of an event.
 _SIMPLE_TERMS = {"event", "umask", "name", "period"}
-# Encoding of an event of the cores.
+# Settings of an event of the cores, such as cpu/event=0x87,umask=0x4/.
 _CORE_ENCODING = re.compile(r"(?:cpu|cpu_core|armv\d\w*)/(?P<terms>[^/]*\bevent=[^/]*)/")
 
 
 def parse_perf_list(text: str) -> pd.DataFrame:
-    """Make the event table of the cores out of the output of ``perf list --json`` or ``perf list --details``.
+    """Convert the output of ``perf list`` to an event table of the cores.
 
     Parameters
     ----------
     text : str
+        Output of ``perf list --json`` or ``perf list --details``.
 
     Returns
     -------
     DataFrame
-        By event, with the columns that :func:`cmlib.io.events.table` describes.
+        One row per event. Columns: as in :func:`cmlib.io.events.table`.
 
     Raises
     ------
     EventError
-        If no event of the cores is listed, or the JSON is malformed.
+        If the text has no event of the cores, or its JSON is malformed.
     """
     is_json = text.lstrip().startswith("[")
     entries = _parse_json(text) if is_json else _parse_plain_text(text)
@@ -72,10 +73,7 @@ def parse_perf_list(text: str) -> pd.DataFrame:
 
 
 def _parse_json(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield event, encoding, unit and description of each entry of the JSON, without deprecated events.
-
-    EventError if the JSON is malformed.
-    """
+    """Yield event, encoding, unit and description of each entry of the JSON; skip deprecated events."""
     problem = "the JSON of perf list breaks off or is malformed"
     with reading_errors_as(EventError, problem, hint="Run perf list again."):
         entries = json.loads(text)

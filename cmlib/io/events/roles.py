@@ -1,6 +1,7 @@
-"""Read which events cmlib compares versions by, and which of them have a role (data/events/autoperf.csv).
+"""Read the events that are used to compare versions of a program (data/events/autoperf.csv).
 
-:func:`counters_with_role` selects events by their role; :func:`usual_event_table` reads the whole list.
+:func:`usual_event_table` reads the list. :func:`counters_with_role` selects events with a role. For example,
+``contention`` is the role of events that count conflicts between threads.
 """
 
 import functools
@@ -15,30 +16,30 @@ CYCLES, CONTENTION = "cycles", "contention"  # roles of events
 
 @functools.cache
 def usual_event_table() -> pd.DataFrame:
-    """Read the events that are used to compare versions of a program.
+    """Read the list of events that are used to compare versions of a program.
 
     Returns
     -------
     DataFrame
-        One row per event; columns: table, event and role.
+        One row per event and event table. Columns: table, event and role.
     """
     return pd.read_csv(shipped("events") / "autoperf.csv", keep_default_na=False)
 
 
 def counters_with_role(role: str, counters: Iterable[str]) -> list[str]:
-    """Select the events that have a role, on whichever machine they were counted.
+    """Select the events that have a role on any machine.
 
     Parameters
     ----------
     role : str
-        Such as `CONTENTION`.
+        For example, ``contention``.
     counters : iterable of str
         Names of events.
 
     Returns
     -------
     list of str
-        Those with the role, in their order.
+        Selected names, in input order.
     """
     events_with_role = set(usual_event_table().query("role == @role")["event"])
     return [name for name in counters if name in events_with_role]

@@ -6,11 +6,11 @@ import pandas as pd
 
 from cmlib.places import shipped
 
-PREFIX = "sim."
+_PREFIX = "sim."
 MODELLED = "modelled"
-# Callgrind simulates two levels of caches. Its last level stands for the processor's last-level cache, or, in a second
-# simulation of the same run, for the second-level cache.
-LAST_LEVEL, SECOND_LEVEL = "LL", "L2"
+# Callgrind simulates two levels of caches. The last level is the processor's last-level cache. In a second simulation
+# of the same run, it is the processor's second-level cache.
+_LAST_LEVEL, _SECOND_LEVEL = "LL", "L2"
 
 
 def simulated_events(levels: int = 2) -> pd.DataFrame:
@@ -19,16 +19,19 @@ def simulated_events(levels: int = 2) -> pd.DataFrame:
     Parameters
     ----------
     levels : {2, 3}, default 2
-        Number of cache levels: 2 for the events of one simulation; 3 for those of a second simulation as well, with
-        the processor's second-level cache as its last level.
+        Number of cache levels. A run with 3 levels is simulated twice, and the second simulation adds the misses of the
+        second-level cache.
 
     Returns
     -------
     DataFrame
-        Index: event, such as ``sim.l1d_load_misses``. Columns: ``callgrind`` (Callgrind's short name),
-        ``kind`` (``exact`` for counts of what the program executes, ``modelled`` for counts that depend on a simulated
-        cache or branch predictor), ``weight`` (cycles per event in KCachegrind's estimate), ``unit`` and
-        ``description``.
+        One row per event. For example, ``sim.l1d_load_misses``. Columns:
+
+        - ``callgrind`` : Callgrind's short name.
+        - ``kind`` : ``exact``, or ``modelled`` if the count depends on a simulated cache or branch predictor.
+        - ``weight`` : cycles per event in KCachegrind's estimate.
+        - ``unit`` : unit of the processor.
+        - ``description`` : what is counted.
 
     Examples
     --------
@@ -36,28 +39,31 @@ def simulated_events(levels: int = 2) -> pd.DataFrame:
     ['Dr', 'exact']
     """
     if levels == 3:
-        return _select_events(LAST_LEVEL, SECOND_LEVEL).copy()
-    return _select_events(LAST_LEVEL).copy()
+        return _select_events(_LAST_LEVEL, _SECOND_LEVEL).copy()
+    return _select_events(_LAST_LEVEL).copy()
 
 
 def second_level_events() -> pd.DataFrame:
-    """Return the events that only the second simulation of a run counts: those of the second-level cache.
+    """List the events of the second-level cache, which only a second simulation counts.
 
     Returns
     -------
     DataFrame
-        By event, with the columns of :func:`simulated_events`.
+        One row per event. Columns: as in :func:`simulated_events`.
     """
-    return _select_events(SECOND_LEVEL).copy()
+    return _select_events(_SECOND_LEVEL).copy()
 
 
 def cycle_estimate(counts: pd.DataFrame) -> pd.Series:
-    """Estimate cycles of simulated counts as KCachegrind does: Ir + 10 Bm + 10 L1m + 100 LLm.
+    """Estimate cycles from simulated counts.
+
+    The formula is KCachegrind's: instructions + 10 mispredicted branches + 10 first-level misses + 100 last-level
+    misses.
 
     Parameters
     ----------
     counts : DataFrame
-        Columns: all events of :func:`simulated_events`.
+        Columns: all events in :func:`simulated_events`.
 
     Returns
     -------
@@ -74,12 +80,23 @@ def cycle_estimate(counts: pd.DataFrame) -> pd.Series:
 
 
 def is_simulated(event: str) -> bool:
-    """Return whether an event's name is that of a simulated event: it starts with ``sim.``."""
-    return event.startswith(PREFIX)
+    """Return True if an event is simulated.
+
+    Names of simulated events start with ``sim.``.
+
+    Parameters
+    ----------
+    event : str
+
+    Returns
+    -------
+    bool
+    """
+    return event.startswith(_PREFIX)
 
 
 @cache
 def _select_events(*last_levels: str) -> pd.DataFrame:
-    """Select the simulated events of simulations in which the last level stands for one of these caches."""
+    """Select the events of simulations of these last levels."""
     table = pd.read_csv(shipped("events") / "simulated.csv", index_col="event")
     return table[table["last_level"].isin(last_levels)].drop(columns="last_level")

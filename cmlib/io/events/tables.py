@@ -1,7 +1,8 @@
-"""Read event tables: one for each microarchitecture, and one of the events that perf has on every processor.
+"""Read tables of the events that a processor can count.
 
-:func:`table` takes a table's name, such as ``amd_zen5``, and returns a DataFrame with one row per event. A table is a
-CSV file written by hand, comes from a processor vendor's files (:mod:`cmlib.processors`), or joins both.
+:func:`table` reads the table of a microarchitecture. For example, ``amd_zen5``. :func:`table_of` reads the table of a
+machine. Tables come from handwritten CSV files, from files of the processor's vendor (:mod:`cmlib.processors`), or from
+both.
 """
 
 import csv
@@ -23,43 +24,43 @@ _NUMBERS = ("code", "umask", "bits", "counters", "core")
 _PROCESSORS, _GENERAL = "processors", "perf"
 _OLDER = "older_processors"
 # CSV files in the folder of the event tables that are not tables of a microarchitecture.
-_NO_TABLES = (_PROCESSORS, _OLDER, _GENERAL, "autoperf", "generic", "generic_processors", "simulated")
+_OTHER_FILES = (_PROCESSORS, _OLDER, _GENERAL, "autoperf", "generic", "generic_processors", "simulated")
 
 
 class EventError(CmlibError, ValueError):
-    """Raised for an unknown event, and for a table of events that does not exist or is malformed."""
+    """Raised for an unknown event, and for an event table that does not exist or is malformed."""
 
 
 def table(name: str = "amd_zen5") -> pd.DataFrame:
-    """Read one of the event tables that come with the package.
+    """Read the event table of a microarchitecture.
 
     Parameters
     ----------
     name : str, default "amd_zen5"
-        One of :func:`cmlib.io.events.known_tables`.
+        Name of a table in :func:`cmlib.io.events.known_tables`.
 
     Returns
     -------
     DataFrame
-        One row per event. Index: name of the event. Columns:
+        One row per event. The index is its name. Columns:
 
-        - ``code``, ``umask`` (int): the event's selection in the counter's register.
-        - ``bits`` (int): bits of the umask that count different things, so that counts of several umasks add up; 0 if
-          unknown.
-        - ``counters`` (int): number of counters that the event takes.
-        - ``unit`` (str): part of the processor.
+        - ``code`` (int): number of the event in the counter's register.
+        - ``umask`` (int): bits in the counter's register that select a variant of the event.
+        - ``bits`` (int): bits of the umask that count disjoint sets of occurrences. 0 if unknown.
+        - ``counters`` (int): number of counters that the event needs.
+        - ``unit`` (str): unit of the processor.
         - ``abbr`` (str): short name.
-        - ``core`` (int): position in the list of core events, which are recorded without multiplexing, from 1; 0 for
-          other events.
-        - ``description`` (str).
+        - ``core`` (int): position in the list of events that are recorded without multiplexing, from 1. 0 for other
+          events.
+        - ``description`` (str): what is counted.
         - ``named`` (bool): True if perf knows the event by its name.
-        - ``whole`` (bool): True if code and umask are all settings of the event.
+        - ``whole`` (bool): True if the event has no settings except code and umask.
         - ``extra`` (str): further settings.
 
     Raises
     ------
     EventError
-        If there is no such table, or its file is malformed.
+        If the table does not exist or its file is malformed.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
 
 
 def _read_vendor_events(name: str) -> pd.DataFrame | None:
-    """Read a microarchitecture's events from its vendor's files, with the columns of :func:`table`; None if none."""
+    """Read the events of a microarchitecture in the vendor's files; None if there are no such files."""
     same_for_all = {"bits": 0, "counters": 1, "abbr": "", "named": False}
     rows = [row | same_for_all | {"whole": not row["extra"]} for row in processors.rows(name)]
     if not rows:
@@ -103,12 +104,12 @@ def read_table(path: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By event, with the columns that :func:`table` describes.
+        One row per event. Columns: as in :func:`table`.
 
     Raises
     ------
     EventError
-        If a column is missing, a number is malformed, or a name or abbreviation occurs twice.
+        If a column is missing, a number is malformed, or a name or abbreviation is repeated.
     """
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     missing = [column for column in COLUMNS if column not in frame.columns]
@@ -121,8 +122,9 @@ def read_table(path: Path) -> pd.DataFrame:
         with reading_errors_as(EventError, f"{path}, column {column}", hint="Write numbers such as 0x1f."):
             frame[column] = [int(text or "0", 0) for text in frame[column]]
     for column in ("event", "abbr"):
-        if (repeated := frame[column].duplicated() & (frame[column] != "")).any():
-            row = repeated.idxmax()
+        is_repeated = frame[column].duplicated() & (frame[column] != "")
+        if is_repeated.any():
+            row = is_repeated.idxmax()
             raise EventError(
                 f"{path}, line {row + 2}: {column} {frame.at[row, column]!r} is in an earlier line already; give it "
                 "another."
@@ -131,20 +133,42 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def known_tables() -> list[str]:
-    """List the names of the event tables that come with the package."""
-    handwritten = {path.stem for path in shipped("events").glob("*.csv") if path.stem not in _NO_TABLES}
+    """Return the names of the event tables in the package."""
+    handwritten = {path.stem for path in shipped("events").glob("*.csv") if path.stem not in _OTHER_FILES}
     from_vendors = {name for name in processors.known() if processors.read(name)["events"]}
     return sorted(handwritten | from_vendors)
 
 
 def is_handwritten(table: str) -> bool:
-    """Return whether a table has a CSV file written by hand, and does not come from a vendor's files alone."""
+    """Return True if an event table has a handwritten CSV file.
+
+    Parameters
+    ----------
+    table : str
+        Name of the table.
+
+    Returns
+    -------
+    bool
+    """
     return (shipped("events") / f"{table}.csv").is_file()
 
 
 @cache
 def list_event_names(table: str) -> list[str]:
-    """List the names of the events in a table, given the table's name. This is faster than :func:`table`."""
+    """Return the names of the events in a table.
+
+    This is faster than :func:`table`.
+
+    Parameters
+    ----------
+    table : str
+        Name of the table.
+
+    Returns
+    -------
+    list of str
+    """
     path = shipped("events") / f"{table}.csv"
     names = []
     if path.is_file():
@@ -155,41 +179,40 @@ def list_event_names(table: str) -> list[str]:
 
 
 def find_table_name(machine: Mapping, core_pmu: str = "") -> str | None:
-    """Find the name of a machine's event table.
+    """Return the name of a machine's event table.
 
     Parameters
     ----------
     machine : mapping
-        Part ``machine`` of a recording's metadata.
+        Description of the machine, from a recording's metadata.
     core_pmu : str, default ""
-        PMU of one kind of core, such as ``cpu_atom``.
+        PMU of one kind of core on a processor with several kinds. For example, ``cpu_atom``.
 
     Returns
     -------
     str or None
-        None if there is no table.
+        None if the machine is unknown or has no table.
     """
     name = find_microarchitecture(machine, core_pmu)
     return name if name and list_event_names(name) else None
 
 
 def find_microarchitecture(machine: Mapping, core_pmu: str = "") -> str | None:
-    """Find the name of a machine's microarchitecture, such as ``amd_zen5``.
+    """Return the name of a machine's microarchitecture.
 
-    Some microarchitectures have a name but no event table.
+    It is found from the entry ``processor``, which the user gave, or from vendor, family and model.
 
     Parameters
     ----------
     machine : mapping
-        Part ``machine`` of a recording's metadata. If it has the key ``processor``, which a user named, that decides;
-        otherwise ``vendor``, ``family`` and ``model`` do.
+        Description of the machine, from a recording's metadata.
     core_pmu : str, default ""
-        PMU of one kind of core, such as ``cpu_atom``.
+        PMU of one kind of core on a processor with several kinds. For example, ``cpu_atom``.
 
     Returns
     -------
     str or None
-        None if it is unknown.
+        For example, ``amd_zen5``. None if unknown.
     """
     if not machine.get("processor"):
         for file_name in (_PROCESSORS, _OLDER):
@@ -200,7 +223,19 @@ def find_microarchitecture(machine: Mapping, core_pmu: str = "") -> str | None:
 
 
 def is_model_of(machine: Mapping, row: Any) -> bool:
-    """Return whether vendor, family and model of a machine are those of a row (named tuple) of ``processors.csv``."""
+    """Return True if vendor, family and model of a machine match a row of ``processors.csv``.
+
+    Parameters
+    ----------
+    machine : mapping
+        Description of the machine, from a recording's metadata.
+    row : named tuple
+        Row of the file.
+
+    Returns
+    -------
+    bool
+    """
     vendor, family, model = (machine.get(key) for key in ("vendor", "family", "model"))
     if None in (vendor, family, model):
         return False
@@ -209,7 +244,7 @@ def is_model_of(machine: Mapping, row: Any) -> bool:
 
 @cache
 def _read_processors(path: Path) -> list[Any]:
-    """Return the rows of a CSV file of processors, as named tuples."""
+    """Read the rows of a CSV file of processors as named tuples."""
     return list(pd.read_csv(path).itertuples(index=False))
 
 
@@ -219,24 +254,24 @@ def table_of(machine: dict) -> pd.DataFrame:
     Parameters
     ----------
     machine : dict
-        Part ``machine`` of a recording's metadata.
+        Description of the machine, from a recording's metadata.
 
     Returns
     -------
     DataFrame
-        One row per event, with the columns that :func:`table` describes. It has no rows if the machine has no table.
+        One row per event. Columns: as in :func:`table`. Empty if the machine is unknown or has no table.
     """
     name = find_table_name(machine)
     return table(name) if name else table().iloc[:0]
 
 
 def general_events() -> pd.DataFrame:
-    """Read the events that perf has on every processor, including software events.
+    """Read the table of events that perf has on every processor.
 
     Returns
     -------
     DataFrame
-        By event, with the columns that :func:`table` describes; code and umask are 0.
+        One row per event, including software events. Columns: as in :func:`table`. Code and umask are 0.
     """
     frame = pd.read_csv(shipped("events") / f"{_GENERAL}.csv", index_col="event").assign(
         code=0, umask=0, bits=0, counters=1, abbr="", core=0, named=True, whole=True, extra=""
@@ -245,7 +280,7 @@ def general_events() -> pd.DataFrame:
 
 
 def general_names() -> list[str]:
-    """List the names of :func:`general_events`, without reading the whole table."""
+    """Return the names of the events that perf has on every processor."""
     return list_event_names(_GENERAL)
 
 
@@ -255,7 +290,7 @@ def core_events(table: pd.DataFrame) -> list[str]:
     Parameters
     ----------
     table : DataFrame
-        Event table. Its column ``core`` numbers these events from 1, and is 0 for the others.
+        Event table. The column ``core`` numbers these events from 1. It is 0 for other events.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Names of events, as far as readers of tables need them: to find the columns that are counts."""
 
 from cmlib.io import events
-from cmlib.io.events import naming
+from cmlib.io.events.known_names import is_known
 
 
 def is_event(name: str) -> bool:
@@ -11,4 +11,4 @@ def is_event(name: str) -> bool:
 
 def is_known_event(name: str) -> bool:
     """Return True if a column's name is a known event: one of perf's or of a processor's table."""
-    return naming.is_known(naming.base_name(name))
+    return is_known(events.base_name(name))
