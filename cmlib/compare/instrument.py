@@ -22,6 +22,7 @@ def include_dir() -> Path:
     Returns
     -------
     pathlib.Path
+        Folder in this package.
     """
     return Path(__file__).parent / "include"
 
