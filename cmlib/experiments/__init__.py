@@ -1,9 +1,10 @@
-"""Analyze recordings, in ways that several notebooks share: matrices, targets and diagnoses of a program.
+"""Analyze recorded programs in ways that several notebooks share.
 
-`programs` lists the recorded programs. `recorded_matrix` returns a program's events and its IPC (instructions per
-cycle) as a Matrix, and `refine` ranks the events of a Matrix. Names are imported when they are first used, so that a
-notebook loads only the libraries that it needs. NothingRecordedError if a program is not recorded, UnfitRecordingError
-if its recordings are not enough for the analysis.
+`programs` selects recorded programs. `recorded_matrix` reads a program into a Matrix: the rates of its events and
+its IPC (instructions per cycle). `refine` ranks the events of a Matrix. `summarize_programs` estimates what limits
+programs.
+
+Names are imported at their first use, so that a notebook loads only the libraries that it needs.
 """
 
 import lazy_loader

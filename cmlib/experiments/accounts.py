@@ -1,8 +1,11 @@
-"""Prepare accounts of the pipeline's slots of recorded programs: choose the formulas, and cut runs into steps.
+"""Compute how programs use the slots of the processor's pipeline.
 
-A slot is a place for one operation that the processor can begin in a cycle. An account says how the slots were used,
-by the formulas of a top-down table. Programs are identified by the URL of their store (a database) and their name.
-Events that were not counted are left out.
+A slot is a chance to begin one operation in one cycle. A slot either retires an operation, or is lost to the front
+end, the back end or bad speculation. These four are the categories (`CATEGORIES`). A top-down table contains the
+formulas of a processor. :func:`topdown_tables` finds the tables of recorded programs. :func:`counted_shares`
+computes the shares of the categories, and :func:`bounds_by_step` computes bounds over time.
+
+The recordings are in a database, given by its URL (`url`).
 """
 
 from __future__ import annotations
@@ -24,26 +27,26 @@ if TYPE_CHECKING:
     from cmlib.parallel import Workers
     from cmlib.topdown.category_tables import TopdownTable
 
-_ANY_TABLE = "amd_zen5"  # its meanings of the categories are taken for processors without a table
+_DEFAULT_TABLE = "amd_zen5"  # describes the categories of processors without a table
 CATEGORIES = ["retired", "bad speculation", "front end", "back end"]
 
 
 def topdown_tables(url: str, programs: Iterable[str], processor: str = "") -> dict[str, TopdownTable]:
-    """Find the top-down table that fits the counted events of each program.
+    """Find the top-down table of each program.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     programs : iterable of str
-        Names of programs in it.
+        Names of the programs.
     processor : str, default ""
-        Name of their processor, such as ``"amd_zen5"``, for recordings that do not name it.
+        Name of the processor. For example, ``"amd_zen5"``. Default: the processor of the recording.
 
     Returns
     -------
     dict of str to TopdownTable
-        The table by program; programs without a table are left out.
+        Table of each program. Programs without a table are missing.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def topdown_tables(url: str, programs: Iterable[str], processor: str = "") -> di
 
 
 def _find_table(url, program, processor):
-    """Find the top-down table that fits the counted events of a program; None if none does."""
+    """Return the top-down table that fits the counted events, or None."""
     runs = [store.load(url, run_id).whole() for run_id in interval_runs(url, [program])["run_id"]]
     rates = topdown.totals(runs)["rate"]
     return topdown.choose_table(rates.index, table_name(url, program, processor), rates)
@@ -69,54 +72,60 @@ def _find_table(url, program, processor):
 def cleaned_steps(
     url: str, program: str, wanted: set[str], *, method: str = "shrinkage", workers: Workers | None = None
 ) -> list[pd.DataFrame]:
-    """Clean all runs of a program, and cut them into steps of equal instructions.
+    """Clean the runs of a program and cut them into steps.
+
+    A step is a part of the run with a fixed share of its instructions. The same step of two runs executed the same
+    work.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     program : str
-        Name of a program in it.
+        Name of the program.
     wanted : set of str
-        Names of the events to return, instructions and cycles among them.
+        Names of the events to return. Must include instructions and cycles.
     method : str, default "shrinkage"
-        Method of cleaning, one of :data:`cmlib.clean.METHODS`.
+        Cleaning method, a key of :data:`cmlib.clean.METHODS`.
     workers : cmlib.parallel.Workers, optional
-        Where the runs are cleaned. Default: one process per processor.
+        Processes that clean the runs. Default: one per processor.
 
     Returns
     -------
     list of DataFrame
-        Counts of each run [events per step]: one row per step, the same number in all runs, and one column for each
-        wanted event that the run counted. Missing counts are interpolated.
+        Counts of each run. One row per step, one column for each wanted event that the run counted. All runs have the
+        same number of steps. Missing counts are interpolated.
 
     Raises
     ------
     UnfitRecordingError
-        If the program has only totals of whole runs.
+        If the program only has total counts of complete runs.
     NothingRecordedError
-        If it has no runs.
+        If the program has no runs.
     """
     sets = sorted(set(timed_runs(url, [program])["set"]))
-    cleaned = cleaned_runs(url, program, sets, method=method, workers=workers)["counts"]
-    needed = [run[run.columns[run.columns.isin(wanted)]].dropna(axis=1, how="all") for run in cleaned]
-    return merge.step_runs([run.interpolate(limit_direction="both") for run in needed])
+    runs = []
+    for counts in cleaned_runs(url, program, sets, method=method, workers=workers)["counts"]:
+        wanted_counts = counts[counts.columns[counts.columns.isin(wanted)]]
+        runs.append(wanted_counts.dropna(axis=1, how="all").interpolate(limit_direction="both"))
+    return merge.step_runs(runs)
 
 
 def frame_of_bounds(summary: dict, parent: str = "") -> pd.DataFrame:
-    """Return the bounds of a program's categories.
+    """Return the bounds of the share of each category.
 
     Parameters
     ----------
     summary : dict
-        From :func:`cmlib.experiments.summary.summarize_recordings`; its ``account`` must not be None.
+        Summary from :func:`cmlib.experiments.summary.summarize_recordings`. Its ``account`` must not be None.
     parent : str, default ""
-        Category with the parts to return. Default: the four categories of the first level.
+        Category to divide. For example, ``"back end"``. Default: the four top-level categories are returned.
 
     Returns
     -------
     DataFrame
-        One row per category, columns low and high [% of the slots]; empty if there are no parts.
+        One row per category. Columns: ``low`` and ``high`` [% of the slots]. Empty if the category has no
+        subcategories.
     """
     rows = pd.DataFrame(summary["account"]["categories"]).set_index("name")
     chosen = rows.loc[rows["parent"] == parent, ["low", "high"]]
@@ -126,21 +135,25 @@ def frame_of_bounds(summary: dict, parent: str = "") -> pd.DataFrame:
 
 
 def frame_of_advice(summary: dict) -> pd.DataFrame:
-    """Return the advice on a program, one row per remedy.
+    """Return the advice on a program as a table.
 
     Parameters
     ----------
     summary : dict
-        From :func:`cmlib.experiments.summary.summarize_recordings`; its ``account`` must not be None.
+        Summary from :func:`cmlib.experiments.summary.summarize_recordings`. Its ``account`` must not be None.
 
     Returns
     -------
     DataFrame
-        Columns: loss (category), meaning of the loss, at_most (the most that its removal can save [% of the cycles];
-        NaN if not bounded) and remedy. The loss with the largest lower bound comes first.
+        One row per remedy, the largest loss first, with these columns:
+
+        - ``loss``: category of the lost slots.
+        - ``meaning``: description of the category.
+        - ``at_most``: most that can be saved [% of the cycles], or NaN if it is unknown.
+        - ``remedy``: what to try.
     """
     processor = summary["processor"]
-    table = topdown.read_table(processor if processor in topdown.tables() else _ANY_TABLE)
+    table = topdown.read_table(processor if processor in topdown.tables() else _DEFAULT_TABLE)
     meanings = {category.name: category.about.partition(";")[0].rstrip(".") for category in table.categories}
     rows = []
     for advice in summary["account"]["advice"]:
@@ -154,6 +167,8 @@ def frame_of_advice(summary: dict) -> pd.DataFrame:
 def have_steps(recordings: Sequence[Recording]) -> bool:
     """Return True if the runs of a program can be cut into steps.
 
+    A step is a part of the run with a fixed share of its instructions.
+
     Parameters
     ----------
     recordings : sequence of cmlib.io.recording.Recording
@@ -162,7 +177,7 @@ def have_steps(recordings: Sequence[Recording]) -> bool:
     Returns
     -------
     bool
-        True if each run has at least 20 intervals in time, and counted instructions and cycles.
+        True if every run counted instructions and cycles in at least 20 intervals.
     """
     return all(
         knows_ipc(recording.counts)
@@ -173,19 +188,19 @@ def have_steps(recordings: Sequence[Recording]) -> bool:
 
 
 def counted_shares(recordings: Sequence[Recording], processor: str | None = None) -> pd.Series:
-    """Compute the share of each category by its own events, without any bound.
+    """Compute the share of each category of slots.
 
     Parameters
     ----------
     recordings : sequence of cmlib.io.recording.Recording
-        Runs of one program; they may have counted different events.
+        Runs of one program. They can contain different events.
     processor : str, optional
-        Name of the processor. Default: the table that fits the counted events.
+        Name of the processor. Default: the processor that fits the counted events.
 
     Returns
     -------
     Series
-        Share of each of the four categories [% of the slots]; NaN if its events were not counted.
+        Share of each category [% of the slots]. NaN if its events were not counted.
     """
     rates = topdown.totals([recording.whole() for recording in recordings])["rate"]
     table = topdown.choose_table(rates.index, processor, rates)
@@ -198,31 +213,35 @@ def counted_shares(recordings: Sequence[Recording], processor: str | None = None
 def bounds_by_step(
     url: str, program: str, *, processor: str | None = None, workers: Workers | None = None
 ) -> tuple[pd.Series, pd.DataFrame, pd.DataFrame]:
-    """Bound the shares of the slots in steps of equal instructions.
+    """Compute bounds of the share of each category in every step.
+
+    A step is a part of the run with a fixed share of its instructions. The bounds do not include the error of
+    multiplexing.
 
     Parameters
     ----------
     url : str
-        URL of the store.
+        URL of the database of recordings.
     program : str
-        Name of a program with counts in intervals.
+        Name of the program.
     processor : str, optional
-        Name of the processor. Default: not known.
+        Name of the processor. Default: unknown.
     workers : cmlib.parallel.Workers, optional
-        Where the runs are cleaned.
+        Processes that clean the runs. Default: one per processor.
 
     Returns
     -------
     ipc : Series
-        Instructions per cycle; index: progress (0–1).
+        Instructions per cycle of each step. The index is the share of the instructions executed so far (0–1).
     low, high : DataFrame
-        Bounds of the four categories [% of the slots], one row per step. They do not contain the error of multiplexing.
+        Bounds of each category [% of the slots], one row per step.
     """
     events = set(interval_runs(url, [program])["events"].explode())
     rates, ipc = topdown.merge_steps(cleaned_steps(url, program, events, workers=workers))
     rates["instructions"] = ipc
     costs = topdown.read_costs(processor or UNKNOWN)
-    low, high = {}, {}
+    low = {}
+    high = {}
     for progress, rate in rates.iterrows():
         shares = topdown.bounds(pd.DataFrame({"rate": rate, "error": 0.0}), costs).shares
         low[progress] = 100 * shares.loc[CATEGORIES, "low"]

@@ -1,36 +1,36 @@
-"""Make shell command lines that record a program again as it was recorded before.
+"""Write the commands that record a program again.
 
-Both functions take the metadata (dict) of one of the program's runs and return text to copy into a shell. The text
-is "" if a name can't be given to a shell or perf.
+:func:`command_again` repeats a recording. :func:`command_to_count` counts more events of the program. Both use the
+metadata of an earlier run.
 """
+
+from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable
 
 from cmlib.io import events
 from cmlib.shell import Quoted, are_plain, command_line, in_turn, perf_stat, recorded_words
 
-# Names of events in the form of likwid and PAPI, which perf does not know, and headings with blanks.
-_OTHER_TOOL = re.compile(r"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|\s")
+# Event names that perf does not know: names of likwid and PAPI (for example PAPI_TOT_CYC), and names with spaces.
+_UNKNOWN_TO_PERF = re.compile(r"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|\s")
 
 
-def command_again(meta, *options):
-    """Write the command line that records a program once more in the same way.
-
-    If the run was attached to processes, a control group or the whole system, the command attaches to the same for the
-    same time.
+def command_again(meta: dict, *options: str) -> str:
+    """Return the command that records a program in the same way as before.
 
     Parameters
     ----------
     meta : dict
-        Metadata of a run of the program.
+        Metadata of an earlier run. If cmlib attached to running processes, the command also attaches to them.
     *options : str
-        Further words of the command.
+        Additional options of ``cmlib record``.
 
     Returns
     -------
     str
-        "" if a word can't be printed.
+        Command for the shell. Empty if a word cannot be written in a shell.
     """
     record = ["cmlib", "record", meta["program"]]
     attached = meta.get("attached")
@@ -41,42 +41,44 @@ def command_again(meta, *options):
     return command_line(*record, *options, "--", *recorded_words(meta["command"]))
 
 
-def command_to_count(meta, groups, pinned=(), table=None):
-    """Write the command lines that count groups of events of a program without multiplexing.
+def command_to_count(
+    meta: dict, groups: list[list[str]], pinned: Iterable[str] = (), table: str | None = None
+) -> str:
+    """Return the commands that count groups of events without multiplexing.
 
-    For a program that was imported, the commands are ``perf stat`` and ``cmlib import``; for other programs, ``cmlib
-    record``.
+    The commands are ``perf stat`` and ``cmlib import`` for an imported program, and ``cmlib record`` for other
+    programs.
 
     Parameters
     ----------
     meta : dict
-        Metadata of a run of the program.
+        Metadata of an earlier run.
     groups : list of list of str
-        Names of events that fit on the counters together.
+        Event names. The events of a group fit on the counters at the same time.
     pinned : iterable of str
-        Names of events that ``perf stat`` counts with every group, such as cycles.
+        Events that ``perf stat`` counts with every group. For example, cycles.
     table : str, optional
-        Name of the event table with the codes of the events for ``perf stat``, which may not know their names.
+        Name of the event table, from which ``perf stat`` gets the codes of the events. Default: the names are used.
 
     Returns
     -------
     str
-        Joined by ``&&``; "" if perf can't be given a name.
+        Commands for the shell, joined by ``&&``. Empty if perf does not know an event.
     """
     if not are_plain(itertools.chain(*groups)):
         return ""
     if meta.get("imported"):
-        return _with_perf(meta, groups, pinned, table)
+        return _count_with_perf(meta, groups, pinned, table)
     if meta.get("attached"):
         return in_turn(command_again(meta, "--events", ",".join(group)) for group in groups)
     return command_again(meta, "--mode", "ocoe", "--events", ",".join(itertools.chain(*groups)))
 
 
-def _with_perf(meta, groups, pinned, table):
-    """Return command lines of ``perf stat`` that count each group, and one that imports the files they write."""
+def _count_with_perf(meta, groups, pinned, table):
+    """Return the commands that count each group with perf and import the results."""
     encodings = meta["encodings"]
     modifier = meta.get("modifier") or ""
-    if any(_OTHER_TOOL.search(encodings.get(event, event)) for event in itertools.chain(*groups)):
+    if any(_UNKNOWN_TO_PERF.search(encodings.get(event, event)) for event in itertools.chain(*groups)):
         return ""
     encodings = encodings | {event: f"{event}:{modifier}".rstrip(":") for event in pinned}
     if table:
@@ -93,7 +95,10 @@ def _with_perf(meta, groups, pinned, table):
 
 
 def _options_to_attach(attached):
-    """Return options of ``cmlib record`` that attach to the same group or processes (by name, as their ids change)."""
+    """Return the options of ``cmlib record`` that attach to the same target.
+
+    Processes are found by name, because their ids change.
+    """
     if "cgroup" in attached:
         return ["--cgroup", attached["cgroup"]]
     if "processes" not in attached:

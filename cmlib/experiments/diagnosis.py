@@ -220,7 +220,7 @@ def answer_measured(name: str, profile: Profile, caveat: str = "") -> dict[str, 
     profile : Profile
         Bottlenecks of the run.
     caveat : str, default ""
-        Sentence on the source of the counts, in Markdown.
+        Sentence on how the counts were made, in Markdown.
 
     Returns
     -------

@@ -1,22 +1,24 @@
-"""Find the folder of the campaign's recordings, which keeps hardware events and software events separate."""
+"""Choose between recordings of hardware events and recordings of software events."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
-HARDWARE = "hardware"  # sub-folder of recordings of hardware events
+HARDWARE = "hardware"  # name of the folder with recordings of hardware events
 
 
-def hardware_first(folder):
-    """Choose the recordings of hardware events in a folder, if there are any.
+def hardware_first(folder: str | Path) -> Path:
+    """Return the folder with recordings of hardware events, if it exists.
 
     Parameters
     ----------
     folder : path
-        Folder of recordings.
+        Folder of recordings. It contains recordings of software events, or a folder "hardware", or both.
 
     Returns
     -------
     Path
-        Its sub-folder "hardware", or the folder itself if it has none.
+        The folder "hardware" in `folder`. If it does not exist, `folder` itself.
     """
     hardware = Path(folder) / HARDWARE
     return hardware if hardware.is_dir() else Path(folder)

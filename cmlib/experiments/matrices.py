@@ -68,25 +68,27 @@ class Matrix:
     Attributes
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates of the events. Counts are divided as in the target, for example by cycles. If the target is a rate per
-        second, the unit is 1/s.
+        Rates of the events. A rate is a count divided by the count of another event (usually cycles), or by the
+        time [s].
     ipc : Series, shape (n_rows,)
         Values of the target: IPC, or the rate that `target` describes.
     holdout : (DataFrame, Series) or None
-        X and target values of a second measurement, for testing models. None if there is only one measurement.
+        Test data: X and target values of a second measurement. None if there is only one measurement.
     target : cmlib.experiments.targets.Target
         Definition of the target.
-    ticking : Series
-        Rates [1/s] of events that happen at a constant rate in time. These events are not columns of X.
+    ticking : Series of float
+        Events that were removed from X because they happen at a constant rate in time, for example timer
+        interrupts. The index is the event name. The value is the rate [1/s].
     aliases : DataFrame, shape (n_rows, n_aliases)
-        Rates of the aliases. An alias is an event that measures the target itself under another name. It is not a
-        column of X.
+        Rates of the aliases. An alias is an event that measures the target itself under another name. It was
+        removed from X.
     alias_rules : Series of str
-        Reason why each event is an alias, indexed by event name.
+        Reasons why events are aliases. The index is the event name.
     duplicates : Series of str
-        Events with the same counts as another event, which is the value. These events are not columns of X.
+        Events that were removed from X because another event has the same counts. The index is the event name. The
+        value is the name of the other event.
     ends : (int, int)
-        Number of rows removed at the start and at the exit of the process.
+        Number of rows removed at the start of the process, and number of rows removed at its exit.
     """
 
     X: pd.DataFrame
@@ -227,7 +229,8 @@ def matrix(
     per : str, optional
         Event by which the counts in X are divided. Default: the divisor of the target.
     table : DataFrame, optional
-        Event table with descriptions of the events. Default: aliases are found by the event names alone.
+        Table of the processor's events with a column ``description``, from
+        :func:`cmlib.experiments.event_table`. Default: events are classified without descriptions.
 
     Returns
     -------
@@ -337,8 +340,7 @@ def find_aliases(
 ) -> pd.Series:
     """Find the events that measure IPC itself under another name.
 
-    Such an event, an alias, counts finished work or all cycles without finished work. It predicts IPC but gives no
-    reason.
+    Such an event is called an alias. It predicts IPC but does not explain it.
 
     Parameters
     ----------
@@ -349,19 +351,20 @@ def find_aliases(
     per : str, default "cycles"
         Event by which the counts in X are divided.
     table : DataFrame, optional
-        Event table with descriptions of the events. Default: aliases are found by the event names alone.
+        Table of the processor's events with a column ``description``. Default: events are classified without
+        descriptions.
 
     Returns
     -------
     Series of str
-        Reason why each event is an alias, indexed by event name.
+        Reasons why events are aliases. The index is the name of the alias.
 
     Notes
     -----
     If counts are divided by cycles, these events are aliases:
 
     - instructions of one kind, for example retired branches or loads;
-    - micro-ops, fetched or dispatched;
+    - fetched or dispatched micro-ops;
     - all cycles without a retired instruction;
     - events with a constant rate per instruction (:func:`cmlib.rank.leaks.find_proportional`).
 
@@ -438,14 +441,15 @@ def choose_cycles(url: str, program: str, target: str) -> list[str]:
 def usable_events(data: Matrix, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame]:
     """Select the events that could explain cycles per instruction.
 
-    Such an event varies and happens in at least a tenth of the rows. It is not an alias of the target.
+    Such an event varies and happens in at least a tenth of the rows. It does not measure cycles per instruction
+    itself.
 
     Parameters
     ----------
     data : Matrix
         Rates of the events. The target must be IPC.
     table : DataFrame
-        Event table with descriptions of the events.
+        Table of the processor's events, from :func:`cmlib.experiments.event_table`.
 
     Returns
     -------
@@ -454,7 +458,7 @@ def usable_events(data: Matrix, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.S
     cpi : Series, shape (n_rows,)
         Cycles per instruction.
     kinds : DataFrame
-        Kind of every event in `data`, from :func:`cmlib.io.events.kinds`.
+        Class and topic of every event in `data`, from :func:`cmlib.io.events.kinds`.
 
     Raises
     ------
@@ -643,15 +647,17 @@ _FEWEST_MODELS = 4  # smallest number of models until all events are dropped
 def refine(data: Matrix, *, step: int = 10, test_share: float = 0.2, seed: int = 0) -> Refinement:
     """Rank events by importance, and drop unimportant events.
 
-    Event importance refinement fits a model, drops the least important events and fits again. See
-    :func:`cmlib.rank.refine`. The result is cached except for the model, which is fitted again.
+    This is event importance refinement: fit a model, drop the least important events and fit again
+    (:func:`cmlib.rank.refine`). The ranking is stored in a cache. The best model is not stored, and is always
+    fitted again.
 
     Parameters
     ----------
     data : Matrix
         Rates of the events and the target.
     step : int, default 10
-        Number of events to drop at a time. At most a quarter of the events is dropped.
+        Number of events to drop before each fit. It is reduced to a quarter of the number of events if it is
+        larger.
     test_share : float, default 0.2
         Share of the rows for tests (0-1).
     seed : int, default 0

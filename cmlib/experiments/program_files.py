@@ -1,11 +1,18 @@
-"""Read the programs in a file or in the folder of recordings, with their metadata, counts and running shares.
+"""Read programs for the command line, from a file or from the recordings.
 
-Both functions return one tuple per program: its name, a list of metadata (one dict per run), and a list of (counts,
-running shares), two DataFrames per run with one row per interval (index time_s [s]) and one column per event.
-CmlibError if something can't be read.
+:func:`read_file` reads the programs in a file of any format. :func:`read_recorded` reads a recorded program. Both
+return a list of programs. Each is a tuple of three:
+
+- the name of the program;
+- the metadata of its runs (list of dict);
+- the counts and running shares of its runs (list of pairs of DataFrames). The running share is the fraction of the
+  time in which an event was counted. There is one row per interval (index: time [s]) and one column per event.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cmlib import places
 from cmlib.errors import CmlibError
@@ -16,41 +23,63 @@ from cmlib.io.sources import read_recordings
 from cmlib.io.store.raw import read_run
 from cmlib.shell import command_of_report
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def read_file(file, machine, options=None, format=None, place=""):
-    """Read the programs in a file; each kind of core is a separate program.
+    from cmlib.io.formats.readings import ReadOptions
+
+
+def read_file(
+    file: str | Path,
+    machine: dict,
+    options: ReadOptions | None = None,
+    format: str | None = None,
+    place: str = "",
+) -> list[tuple[str, list[dict], list[tuple[pd.DataFrame, pd.DataFrame]]]]:
+    """Read the programs in a file.
+
+    If the file contains several kinds of cores, each kind becomes a separate program.
 
     Parameters
     ----------
-    file : str or path
-        Any file that `cmlib import` reads.
+    file : path
+        A file in any format that ``cmlib import`` reads.
     machine : dict
-        Description of the machine; may be empty.
+        Description of the machine. Empty if it is unknown.
     options : ReadOptions, optional
-        Facts on the file that the user states.
+        What the user knows about the file. For example, the unit of its times.
     format : str, optional
-        Name of the file's format. Default: the only one that recognizes it.
+        Name of the format. Default: the format is detected.
     place : str, default ""
-        CPU, core, socket, node or kind of core to which the counts are restricted.
+        CPU, core, socket, node or kind of core. Default: the counts of all are read.
 
     Returns
     -------
-    list of tuple
-        One per program, as the module describes it.
+    list of (str, list, list)
+        Name, metadata and runs of each program. See the description of the module.
+
+    Raises
+    ------
+    CmlibError
+        If the file cannot be read.
     """
     sources_by_name = {}
-    for source in read_recordings([str(file)], machine, format=format, options=options, place=place):
+    for source in read_recordings([Path(file)], machine, format=format, options=options, place=place):
         sources_by_name.setdefault(source.name, []).append(source)
     programs = []
     for program_name, sources in sources_by_name.items():
         metas = [source.facts | {"note": source.note, "imported": True} for source in sources]
-        name = " ".join(filter(None, [Path(file).name, program_name]))
+        name = f"{Path(file).name} {program_name}" if program_name else Path(file).name
         programs.append((name, metas, [(source.counts, source.running) for source in sources]))
     return programs
 
 
-def read_recorded(name):
+def read_recorded(
+    name: str,
+) -> list[tuple[str, list[dict], list[tuple[pd.DataFrame, pd.DataFrame]]]]:
     """Read a recorded program.
+
+    Unreadable runs are skipped with a warning.
 
     Parameters
     ----------
@@ -59,13 +88,13 @@ def read_recorded(name):
 
     Returns
     -------
-    list of tuple
-        One tuple, as the module describes it.
+    list of (str, list, list)
+        One tuple with the name, metadata and runs. See the description of the module.
 
     Raises
     ------
     CmlibError
-        If the program is simulated, or has no run that can be read.
+        If the program is simulated, or no run is readable.
     """
     folder = places.recordings_dir() / name
     metas = {folder / f"{run}.json": meta for run, meta in readable_runs(folder).items()}
@@ -75,5 +104,5 @@ def read_recorded(name):
     runs = readable(lambda file: read_run(file, metas[file]), metas)
     if not runs:
         raise CmlibError(f"{name} has no run that can be read.")
-    metas = [metas[file] | {"cpus": run.cpus} for file, run in runs.items()]
-    return [(name, metas, [(run.counts, run.running) for run in runs.values()])]
+    metas_with_cpus = [metas[file] | {"cpus": run.cpus} for file, run in runs.items()]
+    return [(name, metas_with_cpus, [(run.counts, run.running) for run in runs.values()])]

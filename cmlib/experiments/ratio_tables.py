@@ -1,35 +1,52 @@
-"""Compare quantities of two recordings by the ratios of their geometric means, with confidence intervals.
+"""Compare two tables of measurements by the ratios of their means.
 
-:func:`compare_ratios` takes two tables, one row per part of a recording, and returns one dict per quantity.
+:func:`compare_ratios` compares each column of two tables, and decides whether it changed.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 DIFFERS, NO_CHANGE, INCONCLUSIVE, NOT_COMPARABLE = "differs", "no change", "inconclusive", "not comparable"
-_ROUNDING = 1e-18  # added to variances, which may be 0
+_SMALL_VARIANCE = 1e-18  # added to variances, so that they are above 0
 
 
-def compare_ratios(old, new, smallest):
-    """Compare two tables column by column, by the ratio of the means.
+def compare_ratios(old: pd.DataFrame, new: pd.DataFrame, smallest: float) -> list[dict[str, Any]]:
+    """Compare two tables by the ratio of the geometric means of each column.
 
-    Columns that only one table has are left out. Intervals are Welch's, computed on the logarithms of the values.
+    Columns that are in one table only are ignored. Values that are not above 0 are ignored, too. A column needs two
+    values in each table.
 
     Parameters
     ----------
     old, new : DataFrame of float
-        One row per part or run, one column per quantity. Values that are not above 0 are left out.
+        One row per run or per part of a run, one column per quantity.
     smallest : float
-        Smallest relevant change: a ratio of 1 + `smallest`, or its inverse.
+        Smallest relevant change. For example, with 0.25 a ratio of 1.25 or more, or of 0.8 or less, is relevant.
 
     Returns
     -------
     list of dict
-        One for each quantity with at least two values in both tables: ``name``; ``old`` and ``new`` (geometric
-        means); ``ratio`` (new over old); ``low`` and ``high`` (confidence interval, 95 % for all quantities
-        together); ``verdict``; and ``differs`` (True if the verdict is "differs"). The verdict is ``differs`` if the
-        ratio is relevant and 1 is outside of the interval; ``no change`` if the interval contains no relevant ratio;
-        else ``inconclusive``.
+        One dict per quantity, with these keys:
+
+        - ``name``: name of the column.
+        - ``old``, ``new``: geometric means.
+        - ``ratio``: new mean divided by the old mean.
+        - ``low``, ``high``: confidence interval of the ratio. All intervals together have a confidence of 95 %.
+        - ``verdict``: "differs", "no change" or "inconclusive".
+        - ``differs``: True if the verdict is "differs".
+
+    Notes
+    -----
+    The confidence interval is that of Welch's t-test on logarithms. A quantity differs if the ratio is relevant and
+    the interval excludes 1. It did not change if the interval contains no relevant ratio. Otherwise, the comparison
+    is inconclusive.
     """
     names = [name for name in old if name in new]
     rows = []
@@ -39,8 +56,10 @@ def compare_ratios(old, new, smallest):
         if min(len(old_logs), len(new_logs)) < 2:
             continue
         change = new_logs.mean() - old_logs.mean()
-        half = _half_width(old_logs, new_logs, confidence=1 - 0.05 / len(names))
-        low, high = change - half, change + half
+        # The confidence is divided among all columns (Bonferroni correction).
+        half_width = _compute_half_width(old_logs, new_logs, confidence=1 - 0.05 / len(names))
+        low = change - half_width
+        high = change + half_width
         verdict = _judge(change, low, high, np.log1p(smallest))
         numbers = np.exp([old_logs.mean(), new_logs.mean(), change, low, high]).tolist()
         row = dict(zip(("old", "new", "ratio", "low", "high"), numbers, strict=True))
@@ -48,16 +67,16 @@ def compare_ratios(old, new, smallest):
     return rows
 
 
-def _half_width(old, new, confidence):
+def _compute_half_width(old, new, confidence):
     """Return half the width of Welch's confidence interval of the difference of two means."""
     sizes = np.array([len(old), len(new)])
-    variances = np.array([old.var(), new.var()]) / sizes + _ROUNDING  # of both means
-    degrees = variances.sum() ** 2 / (variances**2 / (sizes - 1)).sum()
-    return stats.t.isf((1 - confidence) / 2, degrees) * np.sqrt(variances.sum())
+    variances_of_means = np.array([old.var(), new.var()]) / sizes + _SMALL_VARIANCE
+    degrees_of_freedom = variances_of_means.sum() ** 2 / (variances_of_means**2 / (sizes - 1)).sum()
+    return stats.t.isf((1 - confidence) / 2, degrees_of_freedom) * np.sqrt(variances_of_means.sum())
 
 
 def _judge(change, low, high, relevant):
-    """Return the verdict on a change of a logarithm with the interval from `low` to `high`."""
+    """Return the verdict on a change of a logarithm, with its confidence interval."""
     if abs(change) >= relevant and not low <= 0 <= high:
         return DIFFERS
     if -relevant < low and high < relevant:

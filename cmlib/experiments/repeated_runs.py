@@ -1,10 +1,16 @@
-"""Compare the totals of repeated runs of two builds, which were recorded by some other tool.
+"""Compare repeated runs of two builds of a program.
 
-Each row of such a recording is one whole run of a program. :func:`compare_repeated_runs` takes the recorded programs
-of both files, and returns for each program whether its time and its counts changed. Two recordings
-of one build may also differ from each other, which one recording of it does not show; use `cmlib compare OLD NEW` if
-the programs can be run.
+:func:`compare_repeated_runs` compares recordings of other tools, in which each row contains the total counts of one
+run. It decides for each program whether the run time and the counts changed.
+
+Two recordings of the same build can also differ, because the machine changed between them. If the builds can be
+executed here, use ``cmlib compare OLD NEW``, which runs them in turn.
 """
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,38 +20,54 @@ from cmlib.experiments.ratio_tables import DIFFERS, INCONCLUSIVE, NO_CHANGE, NOT
 from cmlib.topdown.run_levels import interval_lengths
 
 SCHEMA = 1
-SLOWER, FASTER, COUNTS_DIFFER = "slower", "faster", "counts differ"
-FEWEST_RUNS = 3  # of each build, so that their variation can be estimated
+SLOWER, FASTER, _COUNTS_DIFFER = "slower", "faster", "counts differ"
+_FEWEST_RUNS = 3  # of each build, to estimate the variation
 _SECONDS, _IPC = "seconds", "instructions a cycle"
-# The verdict on several programs is the first of these that one of them has.
-_BY_IMPORTANCE = (SLOWER, COUNTS_DIFFER, FASTER, INCONCLUSIVE, NO_CHANGE)
+# The verdict on all programs is the first of these verdicts that a program has.
+_BY_IMPORTANCE = (SLOWER, _COUNTS_DIFFER, FASTER, INCONCLUSIVE, NO_CHANGE)
 
 
-def compare_repeated_runs(old, new, *, smallest=0.25):
-    """Compare the elapsed time and the counts of repeated runs, program by program.
+def compare_repeated_runs(
+    old: dict[str, Sequence[tuple[pd.DataFrame, pd.DataFrame]]],
+    new: dict[str, Sequence[tuple[pd.DataFrame, pd.DataFrame]]],
+    *,
+    smallest: float = 0.25,
+) -> dict[str, Any]:
+    """Compare the run time and the counts of each program in two files.
 
     Parameters
     ----------
     old, new : dict of str to sequence of (DataFrame, DataFrame)
-        Recordings by program: pairs of counts and running shares, one row per run, one column per event.
+        For each program, counts and running shares (the fraction of the time in which an event was counted, 0-1). One
+        row per run, one column per event.
     smallest : float, default 0.25
-        Smallest relevant change: a ratio of 1 + `smallest`, or its inverse. The two files were recorded at
-        different times, between which machines drift.
+        Smallest relevant change. For example, with 0.25 a ratio of 1.25 or more, or of 0.8 or less, is relevant.
 
     Returns
     -------
     dict
-        ``schema``, ``verdict``, ``programs`` and ``unmatched`` (names of programs that only one file has). Each
-        program is a dict of ``name``, ``runs`` (numbers of old and new runs), ``verdict`` and ``totals`` (rows as in
-        :func:`cmlib.experiments.ratio_tables.compare_ratios`, elapsed time first). The verdict is ``slower`` or
-        ``faster`` by elapsed time; ``counts differ`` if only counts changed; ``no change``; ``inconclusive`` if an
-        interval contains both no change and a relevant one; or ``not comparable`` for fewer than three runs. The
-        verdict on all programs is the most important one of their verdicts.
+        Contains these keys:
+
+        - ``schema``: version of the format.
+        - ``verdict``: most important verdict of all programs.
+        - ``programs``: list of dicts with the keys name, runs, verdict and totals. ``totals`` is the result of
+          :func:`cmlib.experiments.ratio_tables.compare_ratios`.
+        - ``unmatched``: names of the programs that are in one file only.
 
     Raises
     ------
     CmlibError
-        If the files have no program in common.
+        If no program is in both files.
+
+    Notes
+    -----
+    The verdict on a program is one of these:
+
+    - ``slower`` or ``faster``: the run time changed.
+    - ``counts differ``: a count changed, and the run time did not.
+    - ``no change``: no relevant change.
+    - ``inconclusive``: the variation is too large for a decision.
+    - ``not comparable``: one of the files has fewer than three runs.
     """
     names = [name for name in old if name in new]
     if not names:
@@ -54,24 +76,29 @@ def compare_repeated_runs(old, new, *, smallest=0.25):
             "Repeated runs are compared by the names of their programs."
         )
     programs = [_compare_program(name, old[name], new[name], smallest) for name in names]
-    verdicts = {program["verdict"] for program in programs}
-    verdict = next((verdict for verdict in _BY_IMPORTANCE if verdict in verdicts), NOT_COMPARABLE)
+    program_verdicts = {program["verdict"] for program in programs}
+    verdict = NOT_COMPARABLE
+    for candidate in _BY_IMPORTANCE:
+        if candidate in program_verdicts:
+            verdict = candidate
+            break
     unmatched = sorted(old.keys() ^ new.keys())
     return {"schema": SCHEMA, "verdict": verdict, "programs": programs, "unmatched": unmatched}
 
 
 def _compare_program(name, old, new, smallest):
-    """Compare the runs of one program, and return its entry (dict) in the result."""
-    tables = [_tabulate_runs(recording) for recording in (old, new)]
-    runs = {"old": len(tables[0]), "new": len(tables[1])}
-    if min(runs.values()) < FEWEST_RUNS:
+    """Return the entry of one program in the result."""
+    old_table = _tabulate_recording(old)
+    new_table = _tabulate_recording(new)
+    runs = {"old": len(old_table), "new": len(new_table)}
+    if min(runs.values()) < _FEWEST_RUNS:
         return {"name": name, "runs": runs, "verdict": NOT_COMPARABLE, "totals": []}
-    rows = compare_ratios(*tables, smallest)
+    rows = compare_ratios(old_table, new_table, smallest)
     return {"name": name, "runs": runs, "verdict": _judge(rows), "totals": rows}
 
 
-def _tabulate_runs(recording):
-    """Return a table of seconds, instructions per cycle, and counts, one row per run."""
+def _tabulate_recording(recording):
+    """Return the run time, IPC and counts of each run, one row per run."""
     tables = []
     for counts, _ in recording:
         table = counts.drop(columns="duration_time", errors="ignore").reset_index(drop=True)
@@ -84,14 +111,17 @@ def _tabulate_runs(recording):
 
 
 def _judge(rows):
-    """Return the verdict on one program from the rows of its table."""
+    """Return the verdict on one program from its compared quantities."""
     verdicts = {row["name"]: row["verdict"] for row in rows}
     ratios = {row["name"]: row["ratio"] for row in rows}
     if verdicts.get(_SECONDS) == DIFFERS:
         return SLOWER if ratios[_SECONDS] > 1 else FASTER
     if DIFFERS in verdicts.values():
-        return COUNTS_DIFFER
-    decisive = [verdicts[_SECONDS]] if _SECONDS in verdicts else list(verdicts.values())
+        return _COUNTS_DIFFER
+    if _SECONDS in verdicts:
+        decisive = [verdicts[_SECONDS]]
+    else:
+        decisive = list(verdicts.values())
     if not decisive or INCONCLUSIVE in decisive:
         return INCONCLUSIVE
     return NO_CHANGE

@@ -1,7 +1,6 @@
-"""Check the names of programs in a notebook's parameter against those that are recorded.
+"""Check the names in a parameter of a notebook.
 
-:func:`resolve_names` takes "all" or names separated by commas, and returns the list of names. ValueError if the text
-contains no name, NothingRecordedError for an unknown name.
+:func:`resolve_names` splits a text such as ``"gcc, bzip2"`` into names, and refuses names that are not recorded.
 """
 
 import difflib
@@ -12,11 +11,11 @@ from cmlib.shell import command_line
 
 __all__ = ["resolve_names", "split_names"]
 
-_MOST_SHOWN = 5
+_MOST_SHOWN = 5  # known names in an error message
 
 
 def resolve_names(wanted: str, known: Iterable[str], *, about: str, todo: str) -> list[str]:
-    """Split a parameter into names, and check that they are known.
+    """Split a text into names and check that each is known.
 
     Parameters
     ----------
@@ -25,21 +24,21 @@ def resolve_names(wanted: str, known: Iterable[str], *, about: str, todo: str) -
     known : iterable of str
         Known names.
     about : str
-        What the known names are, for the message: a noun phrase, such as ``"the programs recorded"``.
+        Noun phrase for error messages that describes the known names. For example, ``"the programs recorded"``.
     todo : str
-        What to do about an unknown name: sentences that end the message, with NAME in place of the name.
+        Advice at the end of the error message. The word NAME is replaced by the unknown name.
 
     Returns
     -------
     list of str
-        All known names if `wanted` is ``"all"``.
+        The names. If `wanted` is ``"all"``, all known names.
 
     Raises
     ------
     ValueError
         If `wanted` contains no name.
     NothingRecordedError
-        If a name is not known; the message lists the nearest known ones.
+        If a name is unknown. The message lists similar names.
     """
     known = list(known)
     if wanted == "all":
@@ -49,30 +48,32 @@ def resolve_names(wanted: str, known: Iterable[str], *, about: str, todo: str) -
         raise InputError(f"program = {wanted!r} names no program; write all, or names separated by commas.")
     for name in names:
         if name not in known:
-            todo = todo.replace("NAME", command_line(name) or "NAME")
-            raise NothingRecordedError(f"{name!r} is not among {about} ({_nearest(name, known)}). {todo}")
+            advice = todo.replace("NAME", command_line(name) or "NAME")
+            raise NothingRecordedError(f"{name!r} is not among {about} ({_suggest(name, known)}). {advice}")
     return names
 
 
 def split_names(text: str) -> list[str]:
-    """Split a text at its commas into names.
+    """Split a text into names at commas.
 
     Parameters
     ----------
     text : str
-        Such as ``"gcc, bzip2"``.
+        For example, ``"gcc, bzip2"``.
 
     Returns
     -------
     list of str
-        The names without surrounding spaces; empty if there are none.
+        Names without surrounding spaces. Empty names are removed.
     """
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _nearest(name, known):
-    """Return a text for messages: all known names, or, if there are many, similar ones or the first."""
+def _suggest(name, known):
+    """Return the known names, or the similar ones if there are many."""
     if len(known) <= _MOST_SHOWN:
         return ", ".join(known) or "none"
-    near = difflib.get_close_matches(name, known)
-    return f"did you mean {' or '.join(near)}?" if near else f"{', '.join(known[:_MOST_SHOWN])}, …"
+    similar = difflib.get_close_matches(name, known)
+    if similar:
+        return f"did you mean {' or '.join(similar)}?"
+    return f"{', '.join(known[:_MOST_SHOWN])}, …"

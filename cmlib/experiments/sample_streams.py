@@ -36,10 +36,13 @@ _FEWEST_SAMPLES = 10  # of the longest stream
 def load_samples(wanted: str = "all", *, program: str = "all", kind: str = "auto") -> dict[str, pd.DataFrame]:
     """Load the streams that cmlib recorded.
 
+    A stream is a DataFrame of cumulative counts. It has one row per sample and one column per event.
+
     Parameters
     ----------
     wanted : str, default "all"
-        Cases separated by commas, or ``"all"`` for all cases of `program`. For example, ``"gcc-1, gcc-2"``.
+        Cases separated by commas, or ``"all"`` for all cases of `program`. A case is a program with one of its inputs.
+        For example, ``"gcc-1, gcc-2"``.
     program : str, default "all"
         Names of programs, separated by commas, or ``"all"``.
     kind : {"auto", "hardware", "software"}, default "auto"
@@ -73,7 +76,7 @@ def load_samples(wanted: str = "all", *, program: str = "all", kind: str = "auto
 
 
 def provenance_of_samples(streams_by_case: dict[str, pd.DataFrame]) -> Provenance:
-    """Return the source of streams that cmlib recorded.
+    """Describe where the counts of recorded streams come from.
 
     Parameters
     ----------
@@ -83,7 +86,7 @@ def provenance_of_samples(streams_by_case: dict[str, pd.DataFrame]) -> Provenanc
     Returns
     -------
     cmlib.io.provenance.Provenance
-        Kind of the counts, names of the cases and names of the events.
+        Kind of the counts (hardware or software events), names of the programs with their inputs, and event names.
     """
     kinds = {"hardware": OWN_HARDWARE, "software": SOFTWARE_EVENTS}
     kind = next(iter(streams_by_case.values())).attrs["kind"]
@@ -98,8 +101,9 @@ def _list_events(streams_by_case):
 def load_suite(name: str, event: str, wanted: str = "all", *, folder: str = "") -> dict[str, pd.DataFrame]:
     """Load the streams of a published benchmark suite.
 
-    If a case was recorded several times, the first suitable stream is loaded. A stream is suitable if it contains
-    the event and has at least three samples.
+    A stream is a DataFrame of cumulative counts. It has one row per sample and one column per event. A case is a
+    program with one of its inputs, for example ``"gcc-1"``. If a case was recorded several times, the first stream
+    that contains the event and has at least three samples is loaded.
 
     Parameters
     ----------
@@ -136,17 +140,20 @@ def load_suite(name: str, event: str, wanted: str = "all", *, folder: str = "") 
 
 
 def _provenance_of_suite(streams_by_case, name):
-    """Return the source of the streams of the suite `name`."""
+    """Describe where the streams of the suite `name` come from."""
     return Provenance(OTHERS_HARDWARE, tuple(streams_by_case), _list_events(streams_by_case), name)
 
 
 def load_streams(
     suite: str, event: str = "", cases: str = "all", *, folder: str = "", program: str = "all"
 ) -> tuple[dict[str, pd.DataFrame], Provenance]:
-    """Load the streams of a published suite, or those that cmlib recorded.
+    """Load the streams of a published suite, or the streams that cmlib recorded.
 
-    The streams that cmlib recorded are loaded if `program` is given, or if the suite is not on this machine. In the
-    latter case, a message is printed.
+    A stream is a DataFrame of cumulative counts. It has one row per sample and one column per event. A case is a
+    program with one of its inputs, for example ``"gcc-1"``.
+
+    The streams that cmlib recorded are loaded if `program` is given. They are also loaded, with a message, if the
+    suite is not on this machine.
 
     Parameters
     ----------
@@ -166,7 +173,7 @@ def load_streams(
     streams : dict of str to DataFrame
         Stream of each case. The first two columns are the timing event and `event`.
     provenance : cmlib.io.provenance.Provenance
-        Source of the counts.
+        Where the counts come from.
 
     Raises
     ------

@@ -1,11 +1,14 @@
-"""Compare two recordings of a service, before and after a change, over intervals in which both had equal loads.
+"""Compare a service before and after a change, at equal load.
 
-:func:`compare_services` takes the counts and metadata of both, and returns a dict with the verdict ("differs", "no
-change", "inconclusive" or "not comparable"), and ratios (new to old) of levels and rates with confidence intervals. The
-intervals of all levels together have a confidence of 95 %, and so do those of all rates. Levels are quantities such as
-instructions per cycle or clock. The account is the shares of the pipeline's slots by category (front end, back end, bad
-speculation, retired). CmlibError if a recording has no intervals, or did not count the load.
+:func:`compare_services` compares two recordings in intervals. It selects intervals with similar throughput from
+both, so that a different load does not look like a change of the program.
 """
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,55 +21,60 @@ from cmlib.io.archive.runs import are_totals
 from cmlib.topdown.run_levels import EXTENSIVE, interval_lengths, levels
 
 SCHEMA = 1
-_STEP = 1.1  # ratio of the largest to the smallest load in a phase
-_FEWEST = 8  # intervals of the same load; parts of a recording by which variation is estimated
+_GROUP_WIDTH = 1.1  # ratio of the largest to the smallest load in a group of intervals
+_FEWEST_INTERVALS = 8  # of equal load in each recording
+_FEWEST_PARTS = 8  # of a recording, to estimate the variation
 
 
-def compare_services(old, new, *, load="instructions", smallest=0.25):
-    """Compare levels, shares of the slots and rates of two recordings, over intervals of equal load.
+def compare_services(
+    old: tuple[str, Sequence[dict], Sequence[tuple[pd.DataFrame, pd.DataFrame]]],
+    new: tuple[str, Sequence[dict], Sequence[tuple[pd.DataFrame, pd.DataFrame]]],
+    *,
+    load: str = "instructions",
+    smallest: float = 0.25,
+) -> dict[str, Any]:
+    """Compare two recordings of a service in intervals of equal load.
 
-    Intervals are grouped by their load (throughput) into groups that are 10 % wide. From each group, the same number of
-    intervals is used of both recordings, evenly spread over time (coarsened exact matching).
+    Intervals are grouped by load. The largest load of a group is 10 % above the smallest. The same number of intervals
+    of each group is selected from both recordings, evenly spread over time.
 
     Parameters
     ----------
     old, new : (str, sequence of dict, sequence of (DataFrame, DataFrame))
-        Name, metadata and runs. A run is its counts and running shares (0 to 1): one row per interval [index: its end,
-        s], one column per event.
+        Name, metadata of the runs, and runs. A run is a pair of counts and running shares (the fraction of the time
+        in which an event was counted, 0-1). One row per interval (index: its end [s]), one column per event.
     load : str, default "instructions"
-        Event; its count per second is the load.
+        Event that measures the load: its count per second is the throughput.
     smallest : float, default 0.25
-        Smallest relevant change. Of a level or rate, it is a ratio of 1 + `smallest` or its reciprocal. Of the account,
-        it is the distance between the bounds of both recordings, as a share of the slots.
+        Smallest relevant change of a ratio. For example, with 0.25 a ratio of 1.25 or more, or of 0.8 or less, is
+        relevant. A share of the slots must change by more than this number.
 
     Returns
     -------
     dict
-        The output of ``cmlib compare --recordings --json``:
+        Contains these keys:
 
-        - ``schema``, ``load``, ``old`` and ``new`` (names).
-        - ``verdict``: ``differs``; ``no change``, if the confidence intervals of all levels and rates exclude a
-          relevant change; ``inconclusive``; or ``not comparable``, if there are fewer than eight intervals of equal
-          load.
-        - ``phases``: list of dicts with ``from`` and ``to`` (load per second), ``old`` and ``new`` (numbers of
-          intervals) and ``comparable``.
-        - ``levels`` and ``rates`` (events per 1,000 cycles): lists of dicts as
-          :func:`cmlib.experiments.ratio_tables.compare_ratios` returns them; their means are over parts of the matched
-          intervals. ``rates`` is empty if cycles were not counted.
-        - ``account``: list of dicts with ``name``, ``old`` and ``new`` ([low, high] [% of the slots]), ``low`` and
-          ``high`` (of the difference) and ``differs``.
+        - ``schema``: version of the format.
+        - ``load``, ``old``, ``new``: names of the event and of the recordings.
+        - ``verdict``: "differs", "no change", "inconclusive" or "not comparable" (too few intervals of equal load).
+        - ``phases``: groups of intervals, a list of dicts with the keys from and to (load per second), old and new
+          (number of intervals), and comparable.
+        - ``levels``: compared quantities such as instructions per cycle, from
+          :func:`cmlib.experiments.ratio_tables.compare_ratios`.
+        - ``rates``: compared events per 1,000 cycles, from the same function.
+        - ``account``: compared shares of the slots, a list of dicts with the keys name, old and new ([low, high] [%]),
+          low and high (of the difference [%]), and differs. A slot is a chance to begin one operation in one cycle.
 
-        The last three are empty if the verdict is ``not comparable``.
+        The last three are empty if the verdict is "not comparable".
 
     Raises
     ------
     CmlibError
-        If a recording has totals of whole runs instead of intervals, or one of its runs did not count the load.
+        If a recording only has total counts of complete runs, or a run did not count the load.
     """
     answer = {"schema": SCHEMA, "load": load, "old": old[0], "new": new[0]}
-    groups = [_group_by_load(*recording, load) for recording in (old, new)]
-    answer["phases"], (old_rows, new_rows) = _match(*groups)
-    if min(len(old_rows), len(new_rows)) < _FEWEST:
+    answer["phases"], old_rows, new_rows = _match(_group_by_load(*old, load), _group_by_load(*new, load))
+    if min(len(old_rows), len(new_rows)) < _FEWEST_INTERVALS:
         return answer | {"verdict": NOT_COMPARABLE, "levels": [], "account": [], "rates": []}
     matched = [_select(old[2], old_rows), _select(new[2], new_rows)]
     tables = {
@@ -78,21 +86,22 @@ def compare_services(old, new, *, load="instructions", smallest=0.25):
 
 
 def _judge(tables, load):
-    """Return the verdict on all tables: "no change" only if every level and rate is known to have changed little.
+    """Return the verdict on all tables.
 
-    The number of the event `load` per second is left out, since the intervals were chosen to be equal in it.
+    The load itself is ignored, because it was made equal.
     """
     if any(row["differs"] for table in tables.values() for row in table):
         return DIFFERS
-    outcomes = [row for row in tables["levels"] + tables["rates"] if row["name"] != f"{load} a second"]
-    undecided = any(row["verdict"] == INCONCLUSIVE for row in outcomes)
-    return INCONCLUSIVE if undecided else NO_CHANGE
+    compared = [row for row in tables["levels"] + tables["rates"] if row["name"] != f"{load} a second"]
+    if any(row["verdict"] == INCONCLUSIVE for row in compared):
+        return INCONCLUSIVE
+    return NO_CHANGE
 
 
 def _group_by_load(name, metas, runs, event):
-    """Return the number of each interval's group (array), those of all runs together; NaN where no load was counted.
+    """Return the number of the load group of each interval, an array over all runs.
 
-    A group has loads [events per second] between two powers of the ratio `_STEP`.
+    The number is NaN if the load is 0 or was not counted. Group n contains loads [1/s] from 1.1**n to 1.1**(n + 1).
     """
     if are_totals(metas[0]):
         raise CmlibError(
@@ -103,83 +112,97 @@ def _group_by_load(name, metas, runs, event):
         raise CmlibError(f"{name} did not count {event} in all runs: give --load an event that both have")
     loads = np.concatenate([(counts[event] / interval_lengths(counts)).to_numpy(float) for counts, _ in runs])
     loads = np.where(loads > 0, loads, np.nan)
-    return np.floor(np.log(loads) / np.log(_STEP))
+    return np.floor(np.log(loads) / np.log(_GROUP_WIDTH))
 
 
-def _match(old, new):
-    """Match the intervals of two recordings by load.
+def _match(old_groups, new_groups):
+    """Select intervals with equal load from two recordings.
 
-    `old` and `new` are the numbers of the intervals' groups. Return the groups (list of dicts), and for each recording
-    the numbers of its matched intervals.
+    Parameters
+    ----------
+    old_groups, new_groups : ndarray of float
+        Group of each interval, from :func:`_group_by_load`.
+
+    Returns
+    -------
+    phases : list of dict
+        Load and number of intervals of each group.
+    old_rows, new_rows : ndarray of int
+        Numbers of the selected intervals.
     """
     phases = []
-    matched_rows = ([], [])
-    for group in sorted({*old[np.isfinite(old)], *new[np.isfinite(new)]}):
-        old_rows = np.flatnonzero(old == group)
-        new_rows = np.flatnonzero(new == group)
-        n = min(len(old_rows), len(new_rows))
-        matched_rows[0].extend(_spread_evenly(old_rows, n))
-        matched_rows[1].extend(_spread_evenly(new_rows, n))
+    selected_old = []
+    selected_new = []
+    for group in sorted({*old_groups[np.isfinite(old_groups)], *new_groups[np.isfinite(new_groups)]}):
+        old_rows = np.flatnonzero(old_groups == group)
+        new_rows = np.flatnonzero(new_groups == group)
+        n_matched = min(len(old_rows), len(new_rows))
+        selected_old.extend(_spread_evenly(old_rows, n_matched))
+        selected_new.extend(_spread_evenly(new_rows, n_matched))
         phases.append(
             {
-                "from": _STEP**group,
-                "to": _STEP ** (group + 1),
+                "from": _GROUP_WIDTH**group,
+                "to": _GROUP_WIDTH ** (group + 1),
                 "old": len(old_rows),
                 "new": len(new_rows),
-                "comparable": n > 0,
+                "comparable": n_matched > 0,
             }
         )
-    return phases, [np.sort(np.array(rows, int)) for rows in matched_rows]
+    return phases, np.sort(np.array(selected_old, int)), np.sort(np.array(selected_new, int))
 
 
 def _spread_evenly(rows, n):
-    """Return `n` of the rows (array), evenly spread over all of them."""
+    """Return `n` rows of an array, evenly spread."""
     return rows[np.linspace(0, len(rows) - 1, n).round().astype(int)]
 
 
 def _select(runs, rows):
-    """Return the runs with some of their intervals; `rows` are numbers of the intervals of all runs together."""
-    selected, first = [], 0
+    """Select intervals of some runs. The intervals of all runs are numbered consecutively."""
+    selected = []
+    first = 0  # number of the first interval of the run
     for counts, running in runs:
-        selected_rows = rows[(rows >= first) & (rows < first + len(counts))] - first
+        rows_of_run = rows[(rows >= first) & (rows < first + len(counts))] - first
         first += len(counts)
-        if len(selected_rows):
-            selected.append(_cut(counts, running, selected_rows))
+        if len(rows_of_run):
+            selected.append(_cut(counts, running, rows_of_run))
     return selected
 
 
 def _cut(counts, running, rows):
-    """Return (counts, running) of some intervals of a run, with index values as if they were consecutive."""
+    """Select rows of counts and running shares, and close the gaps in time."""
     ends = interval_lengths(counts)[rows].cumsum()
     return counts.iloc[rows].set_axis(ends), running.iloc[rows].set_axis(ends)
 
 
 def _compare_parts(recordings, measure, smallest):
-    """Compare the quantities that `measure` computes of each part of both recordings; a list of dicts."""
-    old, new = (pd.DataFrame(list(map(measure, _cut_into_parts(runs)))) for runs in recordings)
+    """Compare the quantities that `measure` computes of each part of two recordings."""
+    old, new = (pd.DataFrame([measure(part) for part in _cut_into_parts(runs)]) for runs in recordings)
     return compare_ratios(old, new, smallest)
 
 
 def _cut_into_parts(runs):
-    """Yield (counts, running) of consecutive parts of the runs, at least eight in all if there are enough intervals."""
-    pieces = -(-_FEWEST // len(runs))
+    """Yield the counts and running shares of consecutive parts of the runs.
+
+    There are at least eight parts if the runs have enough intervals.
+    """
+    n_parts = math.ceil(_FEWEST_PARTS / len(runs))
     for counts, running in runs:
-        for rows in np.array_split(np.arange(len(counts)), min(pieces, len(counts))):
+        for rows in np.array_split(np.arange(len(counts)), min(n_parts, len(counts))):
             yield _cut(counts, running, rows)
 
 
 def _compute_levels(part):
-    """Compute the levels of a part that don't grow with its length: a dict."""
+    """Return the quantities of a part that do not grow with its length."""
     return {name: level for name, level in levels(part[0]).items() if name not in EXTENSIVE}
 
 
 def _compute_rates(part):
-    """Compute the events per thousand cycles of a part; empty if cycles were not counted."""
+    """Return the events per 1,000 cycles of a part, or {} without cycles."""
     return 1000 * topdown.totals([part])["rate"] if "cycles" in part[0] else {}
 
 
 def _compare_accounts(recordings, matched, smallest):
-    """Return the bounds of both recordings and of their difference [%] for each category of slots: a list of dicts."""
+    """Compare the bounds of each category of slots."""
     old_categories, new_categories = (
         _bound_categories(name, metas, runs)
         for (name, metas, _), runs in zip(recordings, matched, strict=True)
@@ -189,7 +212,8 @@ def _compare_accounts(recordings, matched, smallest):
         if name not in new_categories:
             continue
         new = new_categories[name]
-        low, high = new["low"] - old["high"], new["high"] - old["low"]
+        low = new["low"] - old["high"]
+        high = new["high"] - old["low"]
         rows.append(
             {
                 "name": name,
@@ -204,6 +228,8 @@ def _compare_accounts(recordings, matched, smallest):
 
 
 def _bound_categories(name, metas, runs):
-    """Return the rows of a recording's account by category: a dict, empty without an account."""
+    """Return the bounds of each category of slots, or {} if no slots were counted."""
     account = summarize_runs(name, metas, runs)["account"]
-    return {row["name"]: row for row in account["categories"]} if account else {}
+    if not account:
+        return {}
+    return {row["name"]: row for row in account["categories"]}

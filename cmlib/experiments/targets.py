@@ -75,9 +75,9 @@ class Target:
         return {self.event, self.per} - {""}
 
     def leaks_target(self, event: str) -> bool:
-        """Return True if an event contains the target.
+        """Return True if a model of the target must not use an event.
 
-        A model must not use such events (target leakage).
+        Such an event contains a part of the target. For example, cycles contain a part of IPC.
 
         Parameters
         ----------

@@ -98,7 +98,7 @@ class Fingerprints:
 
     @property
     def provenance(self) -> Provenance:
-        """Source of the counts."""
+        """Where the counts come from."""
         if self.simulated:
             kind = SIMULATED
         elif "fake" in (self.meta["machine"]["perf"] or ""):

@@ -72,10 +72,10 @@ class TuningRuns:
     pace : Series
         Count of the event `per` per second, one value per run.
     usual : dict of str to Series
-        Mean event rates without random settings, for each setting ("default" or "PARAMETER-LEVEL").
+        Mean event rates of runs without random settings. The key is "default", or the changed parameter and its level,
+        for example "exc-high".
     emitted : dict of str to cmlib.tuning.Runs
-        Runs during which another program caused events at fixed rates, for each setting ("default" or
-        "PARAMETER-LEVEL").
+        Runs during which a second program caused events on purpose, at fixed rates. The keys are those of `usual`.
     """
 
     runs: tuning.Runs
@@ -88,7 +88,7 @@ class TuningRuns:
     emitted: dict = field(default_factory=dict)
 
     def provenance(self, program: str) -> Provenance:
-        """Return the source of the counts.
+        """Describe where the counts come from.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ def _sort_runs(name, recorded_runs):
 
     - ``-default``: default settings.
     - ``-PARAMETER-LEVEL``: a single parameter was changed.
-    - ``-emit-SETTING-NUMBER``: another program caused events at fixed rates.
+    - ``-emit-SETTING-NUMBER``: a second program caused events at fixed rates.
     - ``-NUMBER``: settings drawn at random.
     """
     run_by_file = {run.file: run for run in recorded_runs}

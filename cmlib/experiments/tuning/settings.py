@@ -4,8 +4,8 @@ The parameters are those of Table IV of the CounterMiner paper, and :data:`TABLE
 :func:`settings_of` converts the options of a recorded run to numbers. The options are a dict of setting names and
 texts. For example, ``{"spark.memory.fraction": "0.6"}``.
 
-During some runs, another program caused events, for example page faults, at a fixed rate. Their options also
-contain these rates, which :func:`emitted_of` returns.
+During some runs, a second program caused events on purpose, for example page faults, at a fixed rate. The options
+of such a run contain these rates, and :func:`emitted_of` returns them.
 """
 
 import re
@@ -65,7 +65,9 @@ HIGHEST = EVENTS["highest"].dropna().to_dict()
 
 
 def emitted_of(options: dict[str, str]) -> dict[str, float]:
-    """Return the rates at which another program caused events.
+    """Return the rates of events that were caused on purpose during a run.
+
+    In some recordings, a second program ran at the same time and caused events at a fixed rate.
 
     Parameters
     ----------
@@ -75,7 +77,7 @@ def emitted_of(options: dict[str, str]) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Rate of each event [1/s]. Empty if no events were caused.
+        Rate of each event [1/s]. Empty if no second program ran.
     """
     return {key.removeprefix(EMIT): float(rate) for key, rate in options.items() if key.startswith(EMIT)}
 
