@@ -12,7 +12,7 @@ from cmlib.collect.simulate import CallgrindError, read_functions, read_parts, r
 from cmlib.collect.simulate.valgrind import cache_options, machine_caches, second_level_options
 from cmlib.errors import CmlibError
 from cmlib.io import events
-from cmlib.io.callgrind import difference, join_levels, read_intervals
+from cmlib.io.callgrind import join_levels, measure_difference, read_intervals
 
 GOLDEN = (Path(__file__).parent / "golden/callgrind-3.19/planted.out").read_text(encoding="utf-8")
 NAMES = list(events.simulated_events()["callgrind"])
@@ -71,12 +71,12 @@ def test_simulations_that_are_nearly_the_same_are_joined_at_equal_progress():
     joined = join_levels(last, second)
     np.testing.assert_array_equal(joined["sim.l2_load_misses"] - joined["sim.ll_load_misses"], 5)
     np.testing.assert_array_equal(joined["sim.l2_store_misses"], joined["sim.ll_store_misses"])
-    assert difference(last, second) == 0
+    assert measure_difference(last, second) == 0
     # Not all intervals begin and end where those of the first do; no miss is lost.
     executed = second["sim.instructions"].to_numpy().copy()
     executed[0] += 50
     other = second.assign(**{"sim.instructions": executed})
-    assert 0 < difference(last, other) < 1e-4
+    assert 0 < measure_difference(last, other) < 1e-4
     read = join_levels(last, other)["sim.l2_load_misses"]
     assert read.sum() == pytest.approx(joined["sim.l2_load_misses"].sum())
     np.testing.assert_allclose(read, joined["sim.l2_load_misses"], atol=0.01 * read.max())

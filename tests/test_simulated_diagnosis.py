@@ -114,7 +114,7 @@ def test_a_phase_is_called_after_what_costs_most(event, label):
 
 def test_intervals_are_joined_and_keep_every_count():
     whole, functions = read_intervals(GOLDEN)
-    few, of_few = read_intervals(GOLDEN, most=2)
+    few, of_few = read_intervals(GOLDEN, max_intervals=2)
     assert len(few) == 2 < len(whole) == len(read_parts(GOLDEN).totals)
     npt.assert_allclose(few.sum(), whole.sum())
     npt.assert_allclose(of_few.groupby("interval").sum(), few)

@@ -19,7 +19,7 @@ from cmlib.io.archive.runs import VALGRIND, run_name
 from cmlib.io.callgrind import (
     LARGEST_DIFFERENCE,
     as_events,
-    difference,
+    measure_difference,
     read_parts,
     read_second_level,
     read_series,
@@ -234,7 +234,7 @@ def _select_comparable(outcomes):
     not_kept = "Misses of the second-level cache are not kept"
     if second_level is None:
         return outcomes[:1], f"{not_kept}: Valgrind took the same last level twice."
-    relative_difference = difference(last_level, as_events(second_level.totals))
+    relative_difference = measure_difference(last_level, as_events(second_level.totals))
     differ = f"simulations differ by {100 * relative_difference:.2g} % in instructions"
     if relative_difference > LARGEST_DIFFERENCE:
         return outcomes[:1], f"{not_kept}: the {differ}. {_WHY}"

@@ -10,8 +10,8 @@ from cmlib.io.callgrind.series import (
     INSTRUCTIONS_PER_SECOND,
     LARGEST_DIFFERENCE,
     as_events,
-    difference,
     join_levels,
+    measure_difference,
     read_intervals,
     read_series,
 )

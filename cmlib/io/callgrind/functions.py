@@ -21,8 +21,9 @@ from cmlib.io.string_instructions import is_string_instruction
 REPETITIONS = "repetitions"  # column with the repetitions of string instructions
 _MOST_FUNCTIONS = 100_000
 _MOST_ROWS = 1_000_000  # pairs of a part and a function
+# A line such as ``fl=(1) main.c``, with the number and the name of a file.
 _NAME_LINE = re.compile(r"(c?)(fn|fl|fi|fe|ob)=(?:\(([0-9]+)\) ?)?(.*)")
-# A line such as ``fl=(1) main.c`` names a function, a file or an object (binary).
+# Kind of the name in a line such as ``fl=(1) main.c``.
 _KIND_BY_TAG = {"fn": "function", "fl": "file", "fi": "file", "fe": "file", "ob": "object"}
 _COST_LINE_STARTS = frozenset("0123456789+-*")
 
@@ -32,35 +33,35 @@ _Costs = list[int]  # one count per event
 
 
 @dataclass
-class _SelfJumps:
-    """Jumps of one instruction to itself, and the costs of the instruction."""
+class _LoopInstruction:
+    """An instruction that jumped to itself: number of these jumps, and all its costs."""
 
     n_jumps: int
     costs: _Costs
 
 
 @dataclass
-class _FunctionCosts:
-    """Costs that were read from the text, in total and for instructions that jump to themselves."""
+class _CollectedCosts:
+    """Costs of all functions, and of the instructions that jumped to themselves."""
 
     n_events: int
-    costs_by_function: dict[_FunctionKey, _Costs] = field(default_factory=dict)
-    self_jumps: dict[_InstructionKey, _SelfJumps] = field(default_factory=dict)
+    functions: dict[_FunctionKey, _Costs] = field(default_factory=dict)
+    loop_instructions: dict[_InstructionKey, _LoopInstruction] = field(default_factory=dict)
 
 
 def read_functions(text: str, *, strings_once: bool = False) -> pd.DataFrame:
     """Read the counts of each function in each part of a run.
 
-    The counts of a function do not include the functions that it calls. Only the first simulation in the text is read.
+    The counts of a function do not include the functions that it calls. A second simulation in the text is ignored.
 
     Parameters
     ----------
     text : str
         Output of Callgrind.
     strings_once : bool, default False
-        Count a repeated string instruction, for example ``rep movsb``, once per execution. Processors count it so, but
-        Callgrind counts each repetition. This option opens the binaries that are named in the text. Use it only for
-        trusted texts that were made with ``--dump-instr=yes --collect-jumps=yes``.
+        If True, an execution of a repeated string instruction (for example, ``rep movsb``) counts as one instruction,
+        as on a processor. By default, each repetition counts, as in Callgrind's output. The text must have been made
+        with ``--dump-instr=yes --collect-jumps=yes``. The binaries that it names are opened, so it must be trusted.
 
     Returns
     -------
@@ -76,29 +77,31 @@ def read_functions(text: str, *, strings_once: bool = False) -> pd.DataFrame:
     Raises
     ------
     CallgrindError
-        If the text is damaged, was not written by Callgrind, or has more than 100,000 functions.
+        If the text is damaged, was not written by Callgrind, or has more than 100,000 functions or a million pairs of
+        part and function.
     """
     events = list(read_parts(text).totals.columns)
-    found = _FunctionCosts(len(events))
+    collected = _CollectedCosts(len(events))
     n_parts = 0
     for process in split_simulations(text)[0]:
-        reader = _ProcessReader(process, n_parts, found)
+        reader = _ProcessReader(process, n_parts, collected)
         n_parts = reader.read()
-    _check_costs(found.costs_by_function)
-    index = pd.MultiIndex.from_tuples(found.costs_by_function, names=["part", "function", "file", "object"])
-    functions = pd.DataFrame(list(found.costs_by_function.values()), index, events)
+    _check_costs(collected.functions)
+    index = pd.MultiIndex.from_tuples(collected.functions, names=["part", "function", "file", "object"])
+    functions = pd.DataFrame(list(collected.functions.values()), index, events)
     if strings_once:
-        return _count_strings_once(functions, found.self_jumps)
+        return _remove_repetitions(functions, collected.loop_instructions)
     return functions
 
 
 def _check_costs(costs_by_function: dict[_FunctionKey, _Costs]) -> None:
     """Raise CallgrindError if the number of functions or a count is out of range."""
     n_functions = len({(function, file, binary) for _, function, file, binary in costs_by_function})
-    if not 0 < n_functions <= _MOST_FUNCTIONS:
+    if n_functions == 0:
+        raise CallgrindError("Callgrind's output has the costs of no function: the file was cut or changed.")
+    if n_functions > _MOST_FUNCTIONS:
         raise CallgrindError(
-            f"Callgrind's output has the costs of no function, or of more than {_MOST_FUNCTIONS:,}: the file was cut "
-            "or changed."
+            f"Callgrind's output has the costs of more than {_MOST_FUNCTIONS:,} functions: the file was changed."
         )
     for costs in costs_by_function.values():
         if not all(0 <= cost < 10**MOST_DIGITS for cost in costs):
@@ -108,83 +111,89 @@ def _check_costs(costs_by_function: dict[_FunctionKey, _Costs]) -> None:
             )
 
 
-def _count_strings_once(
-    functions: pd.DataFrame, self_jumps: dict[_InstructionKey, _SelfJumps]
+def _remove_repetitions(
+    functions: pd.DataFrame, loop_instructions: dict[_InstructionKey, _LoopInstruction]
 ) -> pd.DataFrame:
-    """Remove the repetitions of string instructions from the counts of functions.
+    """Count each execution of a string instruction once, and add the column `REPETITIONS`."""
+    row_by_function = {function: row for row, function in enumerate(functions.index)}
+    counts = {event: functions[event].to_numpy(copy=True) for event in functions}
+    repetitions = np.zeros(len(functions), dtype=np.int64)
+    for (function, _), instruction in _select_string_instructions(loop_instructions).items():
+        row = row_by_function[function]
+        cost_by_event = dict(zip(functions, instruction.costs, strict=True))
+        for event, surplus in _compute_surplus(cost_by_event, instruction.n_jumps).items():
+            counts[event][row] -= surplus
+        repetitions[row] += instruction.n_jumps
+    return pd.DataFrame(counts | {REPETITIONS: repetitions}, functions.index)
 
-    Callgrind executes ``rep movsb`` as a loop that jumps to itself. For n executions with r repetitions, it counts:
 
-    - r + n instructions, of which n remain.
-    - Loads and stores of each repetition, of which the fraction n / r remains.
-    - One branch per repetition, of which none remains.
+def _compute_surplus(cost_by_event: dict[str, int], n_repetitions: int) -> dict[str, int]:
+    """Return the surplus of Callgrind's counts of a string instruction, keyed by event.
+
+    Callgrind simulates the instruction as a loop. Each repetition has one instruction, one branch, and its loads and
+    stores. Each execution has one further instruction. A processor counts only one instruction per execution, and
+    the loads and stores of one repetition.
     """
-    row_by_key = {key: row for row, key in enumerate(functions.index)}
-    counts = {name: functions[name].to_numpy(copy=True) for name in functions}
-    counts[REPETITIONS] = np.zeros(len(functions), dtype=np.int64)
-    for key, jumps in _select_string_instructions(self_jumps).items():
-        function_key, _ = key
-        row = row_by_key[function_key]
-        cost = dict(zip(functions, jumps.costs, strict=True))
-        n_executions = cost["Ir"] - jumps.n_jumps
-        counts["Ir"][row] -= jumps.n_jumps
-        for access in ("Dr", "Dw"):
-            if access in cost:
-                remaining = cost[access] * n_executions // jumps.n_jumps
-                counts[access][row] -= cost[access] - remaining
-        for branch in ("Bc", "Bcm"):
-            if branch in cost:
-                counts[branch][row] -= cost[branch]
-        counts[REPETITIONS][row] += jumps.n_jumps
-    return pd.DataFrame(counts, functions.index)
+    n_executions = cost_by_event["Ir"] - n_repetitions
+    surplus = {"Ir": n_repetitions}
+    for access in ("Dr", "Dw"):
+        if access in cost_by_event:
+            cost = cost_by_event[access]
+            surplus[access] = cost - cost * n_executions // n_repetitions
+    for branch in ("Bc", "Bcm"):
+        if branch in cost_by_event:
+            surplus[branch] = cost_by_event[branch]
+    return surplus
 
 
 def _select_string_instructions(
-    self_jumps: dict[_InstructionKey, _SelfJumps],
-) -> dict[_InstructionKey, _SelfJumps]:
-    """Select the instructions that are repeated string instructions in their binary."""
+    loop_instructions: dict[_InstructionKey, _LoopInstruction],
+) -> dict[_InstructionKey, _LoopInstruction]:
+    """Select the repeated string instructions, which are recognized in the binaries."""
     is_string_by_location: dict[tuple[str, int], bool] = {}
     selected = {}
-    for key, jumps in self_jumps.items():
+    for key, instruction in loop_instructions.items():
         (_, _, _, binary), address = key
         location = binary, address
         if location not in is_string_by_location:
             is_string_by_location[location] = is_string_instruction(binary, address)
         if is_string_by_location[location]:
-            selected[key] = jumps
+            selected[key] = instruction
     return selected
 
 
 class _Instruction:
-    """Costs and self-jumps of one instruction, collected while its lines are read.
+    """The instruction in the lines that are currently read.
 
     Attributes
     ----------
-    key : tuple or None
-        Part, function, file and object. None before the first instruction.
+    function : tuple or None
+        Part, function, file and object. None before the first function.
     address : int
-    costs : list of list of int
-        Costs in each line of the instruction.
+        Address of the instruction.
+    line_costs : list of list of int
+        Costs in each line.
     n_jumps : int
         Number of jumps of the instruction to itself.
     """
 
-    def __init__(self, key: _FunctionKey | None, address: int):
-        self.key = key
+    def __init__(self, function: _FunctionKey | None, address: int):
+        self.function = function
         self.address = address
-        self.costs: list[_Costs] = []
+        self.line_costs: list[_Costs] = []
         self.n_jumps = 0
 
-    def add_to(self, found: _FunctionCosts) -> None:
-        """Add the instruction to the found self-jumps if it jumped to itself."""
-        if not self.n_jumps or self.key is None:
+    def add_to(self, collected: _CollectedCosts) -> None:
+        """Add the instruction to `collected` if it jumped to itself."""
+        if not self.n_jumps or self.function is None:
             return
-        key = self.key, self.address
-        jumps = found.self_jumps.setdefault(key, _SelfJumps(0, [0] * found.n_events))
-        jumps.n_jumps += self.n_jumps
-        for line_costs in self.costs:
-            for event_number, cost in enumerate(line_costs):
-                jumps.costs[event_number] += cost
+        loop_instruction = collected.loop_instructions.setdefault(
+            (self.function, self.address), _LoopInstruction(0, [0] * collected.n_events)
+        )
+        loop_instruction.n_jumps += self.n_jumps
+        for costs in self.line_costs:
+            for event_number, cost in enumerate(costs):
+                loop_instruction.costs[event_number] += cost
 
 
 class _ProcessReader:
@@ -196,10 +205,10 @@ class _ProcessReader:
         fn=(2) main            function of the following lines
         0x401136 16 400 2      costs: address (only with --dump-instr=yes), source line, and one count per event
         jump=7 0x401136 16     seven jumps to the address 0x401136 in source line 16
-        0x401136 16            address of the jumps. It equals the target, so the instruction jumped to itself
+        0x401136 16            address of the jumping instruction. Here, it jumped to itself
         cfn=(3) compute        called function
         calls=1 0x401200 50    number of calls
-        0x40113a 17 90000 12   costs of the call. They are ignored, because they belong to the called function
+        0x40113a 17 90000 12   costs of the called function. They are ignored, because they occur again at its name
 
     Parameters
     ----------
@@ -207,21 +216,21 @@ class _ProcessReader:
         Output of Callgrind for one process.
     first_part : int
         Number of the first part in the text.
-    found : _FunctionCosts
-        Costs are added to it.
+    collected : _CollectedCosts
+        The costs in the text are added to this object.
     """
 
-    def __init__(self, text: str, first_part: int, found: _FunctionCosts):
+    def __init__(self, text: str, first_part: int, collected: _CollectedCosts):
         positions = read_header(text, "positions").split()
         self._text = text
         self._n_positions = len(positions)
         self._has_addresses = positions[0] == "instr"
-        self._found = found
+        self._collected = collected
         self._name_by_number: dict[str, dict[str, str]] = {"function": {}, "file": {}, "object": {}}
-        # State after the lines that were read so far.
+        # The following attributes change from line to line.
         self._part = first_part
         self._current_name = {"function": "", "file": "", "object": ""}
-        self._key: _FunctionKey | None = None
+        self._function: _FunctionKey | None = None
         self._function_costs: _Costs | None = None
         self._address = 0
         self._instruction = _Instruction(None, 0)
@@ -247,12 +256,12 @@ class _ProcessReader:
                 self._read_line(line)
         except CallgrindError:
             raise
-        # The line has a cost before any function, too many costs, or a cost that is not a number.
+        # ValueError: a cost is not a number. TypeError: a cost precedes all functions. IndexError: too many costs.
         except (ValueError, TypeError, IndexError) as error:
             raise CallgrindError(
                 f"Callgrind's output has a line of costs that can't be read: {line[:60]!r}."
             ) from error
-        self._instruction.add_to(self._found)
+        self._instruction.add_to(self._collected)
         return self._part
 
     def _read_line(self, line: str) -> None:
@@ -268,26 +277,32 @@ class _ProcessReader:
             self._part += 1
 
     def _read_costs(self, line: str) -> None:
-        """Read a line of costs, and ignore the costs of a call."""
+        """Read a line of costs, or of an address after a jump."""
         if self._has_addresses:
-            self._move_to_instruction(line)
+            self._address = _next_address(self._address, line.split(maxsplit=1)[0])
+            self._select_instruction()
+            self._count_self_jumps()
+        # The costs of a call belong to the called function.
         if not self._is_cost_of_call:
             self._add_costs(line)
         self._is_cost_of_call = False
 
     def _read_jump(self, line: str) -> None:
-        """Read the number of jumps and their target."""
+        """Read the number of jumps and their target. The next line has the address of the jumping instruction."""
         count, target = line[5:].split()[:2]
         # A line `jcnd=` has the count JUMPS/EXECUTIONS.
         n_jumps = int(count.partition("/")[0])
         self._jump = n_jumps, _next_address(self._address, target)
 
-    def _move_to_instruction(self, line: str) -> None:
-        """Read the address in a line of costs, and count a jump from this address to itself."""
-        self._address = _next_address(self._address, line.split(maxsplit=1)[0])
-        if (self._instruction.key, self._instruction.address) != (self._key, self._address):
-            self._instruction.add_to(self._found)
-            self._instruction = _Instruction(self._key, self._address)
+    def _select_instruction(self) -> None:
+        """Start a new instruction if the function or the address has changed."""
+        instruction = self._instruction
+        if (instruction.function, instruction.address) != (self._function, self._address):
+            instruction.add_to(self._collected)
+            self._instruction = _Instruction(self._function, self._address)
+
+    def _count_self_jumps(self) -> None:
+        """Count the jumps in the previous line if their target is the current instruction."""
         if self._jump is not None:
             n_jumps, target = self._jump
             if target == self._address:
@@ -298,13 +313,13 @@ class _ProcessReader:
         """Add the costs in a line to the current function and instruction."""
         line_costs = [int(number) for number in line.split()[self._n_positions :]]
         if self._has_addresses:
-            self._instruction.costs.append(line_costs)
+            self._instruction.line_costs.append(line_costs)
         for event_number, cost in enumerate(line_costs):
-            # None before the first function: read() reports the TypeError.
+            # `_function_costs` is None before the first function. read() converts the TypeError.
             self._function_costs[event_number] += cost  # type: ignore[index]
 
     def _read_name(self, call_prefix: str, tag: str, number: str | None, name: str) -> None:
-        """Read the name of a function, file or binary, and make it the current one."""
+        """Read the name of a function, file or binary. The following lines of costs belong to it."""
         kind = _KIND_BY_TAG[tag]
         if number:
             name = self._name_by_number[kind].setdefault(number, name)
@@ -316,13 +331,13 @@ class _ProcessReader:
             self._start_function(name)
 
     def _start_function(self, name: str) -> None:
-        """Make a function the current one, so that the costs in the following lines are added to it."""
-        costs_by_function = self._found.costs_by_function
-        self._key = self._part, name, self._current_name["file"], self._current_name["object"]
-        self._function_costs = costs_by_function.setdefault(self._key, [0] * self._found.n_events)
-        if len(costs_by_function) > _MOST_ROWS:
+        """Add the costs in the following lines to this function."""
+        functions = self._collected.functions
+        self._function = self._part, name, self._current_name["file"], self._current_name["object"]
+        self._function_costs = functions.setdefault(self._function, [0] * self._collected.n_events)
+        if len(functions) > _MOST_ROWS:
             raise CallgrindError(
-                f"Callgrind's output names functions {_MOST_ROWS:,} times, which is the most that is read. "
+                f"Callgrind's output has more than {_MOST_ROWS:,} pairs of a part and a function. "
                 "Simulate with more basic blocks per interval (--every-blocks), or a shorter run."
             )
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from cmlib.io.events import cycle_estimate
 
+# File names of interpreters and of their libraries, such as python3.11 and libpython3.11.so.
 _INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
 
 
@@ -44,7 +45,8 @@ def find_interpreter(functions: pd.DataFrame) -> str:
     Returns
     -------
     str
-        File name of the interpreter. For example, ``python3.11``. Empty if no interpreter used half of the cycles.
+        File name of the interpreter or its library. For example, ``python3.11`` or ``libpython3.11.so``. Empty if no
+        interpreter used half of the cycles.
     """
     cycles = cycle_estimate(functions)
     cycles_by_binary = cycles.groupby(functions.index.get_level_values("object")).sum()

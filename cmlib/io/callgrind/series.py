@@ -1,7 +1,7 @@
 """Convert the output of Callgrind to counts of simulated events per interval.
 
 :func:`read_series` returns the counts of a run. :func:`read_intervals` also returns the counts of each function.
-A simulation has no clock, so the position of an interval is measured in executed instructions.
+A simulation has no clock. Executed instructions replace the time in the index of the counts.
 """
 
 import math
@@ -13,7 +13,7 @@ from cmlib.io.callgrind.functions import read_functions
 from cmlib.io.callgrind.totals import CallgrindError, read_parts, read_second_level
 from cmlib.io.events import second_level_events, simulated_events
 
-# The index `time_s` of simulated counts advances by one second per 10⁹ instructions.
+# Simulated runs have no clock. Their index `time_s` counts a billion instructions as one second.
 INSTRUCTIONS_PER_SECOND = 1e9
 # Largest relative difference of the instructions of two simulations of the same run.
 LARGEST_DIFFERENCE = 1e-4
@@ -22,26 +22,27 @@ LARGEST_DIFFERENCE = 1e-4
 def read_series(text: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the counts of a simulated run per interval.
 
-    Intervals without instructions are omitted. A second simulation adds the misses of the second-level cache.
+    Intervals without instructions are omitted.
 
     Parameters
     ----------
     text : str
-        Output of Callgrind.
+        Output of Callgrind. A second simulation in the text is optional.
 
     Returns
     -------
-    counts : DataFrame of float, shape (n_intervals, 13 or 16)
-        Columns: simulated events. For example, ``sim.instructions``. Index ``time_s``: instructions executed until the
-        end of the interval [10⁹].
-    running : DataFrame of float
+    counts : DataFrame of float, shape (n_intervals, n_events)
+        Columns: simulated events. For example, ``sim.instructions``. There are 13 events after one simulation. A second
+        simulation adds 3 events for misses of the second-level cache. Index ``time_s``: instructions executed until the
+        end of the interval [billion].
+    running : DataFrame of float, shape (n_intervals, n_events)
         Running shares (fraction of time in which each event was counted). All are 1.
 
     Raises
     ------
     CallgrindError
-        If the text is damaged or was not written by Callgrind, or an event was not simulated. Also if the instructions
-        of two simulations differ by more than 0.01 %.
+        If the text is damaged or was not written by Callgrind. Also if an event was not simulated, or the instructions
+        of the two simulations differ by more than 0.01 %.
     """
     counts = as_events(read_parts(text).totals)
     second_parts = read_second_level(text)
@@ -51,30 +52,31 @@ def read_series(text: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     return counts, pd.DataFrame(1.0, counts.index, counts.columns)
 
 
-def read_intervals(text: str, most: int = 300) -> tuple[pd.DataFrame, pd.DataFrame]:
+def read_intervals(text: str, max_intervals: int = 300) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the counts of a simulated run per interval, in total and for each function.
 
     Parameters
     ----------
     text : str
         Output of Callgrind.
-    most : int, default 300
-        Largest number of intervals. Neighboring parts of the run are added up to reach it.
+    max_intervals : int >= 1, default 300
+        Largest number of intervals. If the run has more parts, neighboring parts are added up.
 
     Returns
     -------
     counts : DataFrame of float, shape (n_intervals, n_events)
-        Index ``time_s``: instructions executed until the end of the interval [10⁹].
+        Columns: simulated events. Index ``time_s``: instructions executed until the end of the interval [billion].
     functions : DataFrame of float
-        The same columns. Index: interval (from 0), function, file and object.
+        Columns: simulated events. Index: interval (from 0), function, file and object.
 
     Raises
     ------
     CallgrindError
-        If the text is damaged.
+        If the text is damaged or was not written by Callgrind. Also if an event was not simulated, or no instruction
+        was executed.
     """
     totals = as_events(read_parts(text).totals)
-    interval_by_part = _number_intervals(totals["sim.instructions"], most)
+    interval_by_part = _number_intervals(totals["sim.instructions"], max_intervals)
     counts = _index_by_instructions(totals.groupby(interval_by_part).sum())
     functions = as_events(read_functions(text))
     if len(functions) and functions.index.get_level_values("part").max() >= len(interval_by_part):
@@ -87,19 +89,19 @@ def read_intervals(text: str, most: int = 300) -> tuple[pd.DataFrame, pd.DataFra
     return counts, functions.drop(columns="part").groupby(keys).sum()
 
 
-def _number_intervals(instructions: pd.Series, most: int) -> np.ndarray:
+def _number_intervals(instructions: pd.Series, max_intervals: int) -> np.ndarray:
     """Return the number of the interval (from 0) to which each part belongs."""
     has_instructions = (instructions > 0).to_numpy()
     if not has_instructions.any():
         raise CallgrindError("no part executed an instruction: the file was cut or changed.")
-    # Parts without instructions get the number of the part before them.
+    # Parts are counted only if they have instructions. A part without instructions joins the previous part.
     part_number = np.maximum(has_instructions.cumsum() - 1, 0)
-    parts_per_interval = math.ceil(has_instructions.sum() / most)
+    parts_per_interval = math.ceil(has_instructions.sum() / max_intervals)
     return part_number // parts_per_interval
 
 
 def _index_by_instructions(counts: pd.DataFrame) -> pd.DataFrame:
-    """Set the index to the instructions executed until the end of each row [10⁹]."""
+    """Set the index to the instructions executed until the end of each row [billion]."""
     ends = counts["sim.instructions"].cumsum().to_numpy() / INSTRUCTIONS_PER_SECOND
     return counts.set_axis(pd.Index(ends, name="time_s"), axis=0)
 
@@ -145,14 +147,15 @@ def join_levels(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         `first` with the further columns ``sim.l2_instruction_misses``, ``sim.l2_load_misses`` and
-        ``sim.l2_store_misses``. If the intervals of the simulations differ slightly, misses are interpolated.
+        ``sim.l2_store_misses``. If intervals of the simulations end at different instructions, these columns are
+        interpolated.
 
     Raises
     ------
     CallgrindError
         If the instructions of the simulations differ by more than 0.01 %.
     """
-    relative_difference = difference(first, second)
+    relative_difference = measure_difference(first, second)
     if relative_difference > LARGEST_DIFFERENCE:
         raise CallgrindError(
             "The two simulations did not execute the same: their instructions differ by "
@@ -166,7 +169,7 @@ def join_levels(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
 
 def _interpolate_misses(misses: pd.DataFrame, progress: pd.Series, new_progress: pd.Series) -> pd.DataFrame:
-    """Interpolate misses linearly for intervals that end at other points of progress."""
+    """Interpolate misses for intervals that end after other fractions of the instructions."""
     misses_so_far = misses.cumsum()
     interpolated = [
         np.interp(new_progress, [0.0, *progress], [0.0, *misses_so_far[event]]) for event in misses
@@ -180,8 +183,11 @@ def _compute_progress(counts: pd.DataFrame) -> pd.Series:
     return instructions / instructions.iloc[-1]
 
 
-def difference(first: pd.DataFrame, second: pd.DataFrame) -> float:
+def measure_difference(first: pd.DataFrame, second: pd.DataFrame) -> float:
     """Return the relative difference of the instructions of two simulations.
+
+    The result is 0 only if the simulations are equal in all events but the misses of the last level. The last levels
+    have different sizes, so their misses always differ.
 
     Parameters
     ----------
@@ -191,8 +197,7 @@ def difference(first: pd.DataFrame, second: pd.DataFrame) -> float:
     Returns
     -------
     float
-        0.0 if all counts except the misses of the last-level cache are equal. If only the instructions are equal,
-        2.2e-16 (machine epsilon).
+        At least 2.2e-16 (machine epsilon) if the simulations are not equal.
     """
     compared_events = first.columns.difference(_find_last_level_events())
     if np.array_equal(first[compared_events], second[compared_events]):
@@ -206,4 +211,6 @@ def difference(first: pd.DataFrame, second: pd.DataFrame) -> float:
 def _find_last_level_events() -> list[str]:
     """Return the names of the events that count misses of the last-level cache."""
     short_names = simulated_events()["callgrind"]
-    return [short_names.index[short_names == name][0] for name in second_level_events()["callgrind"]]
+    return [
+        short_names.index[short_names == short_name][0] for short_name in second_level_events()["callgrind"]
+    ]

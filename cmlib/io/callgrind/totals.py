@@ -1,8 +1,9 @@
 """Read the total counts of each part of a run from the output of Callgrind.
 
-:func:`read_parts` is the main function. A part is the time between two dumps of Callgrind. A text can contain the
-output of several processes. It can also contain two simulations of the same run with different sizes of the last
-cache. The first simulates the processor's last-level cache, and the second simulates its second-level cache.
+:func:`read_parts` is the main function. A part is the time between two dumps of Callgrind. Callgrind simulates only two
+levels of caches: the first level, and the last level (LL). To count the misses of three levels, a run is simulated
+twice. LL has the size of the processor's last-level cache in the first simulation, and the size of its second-level
+cache in the second simulation. A text contains the output of both, and of all processes of the run.
 """
 
 import itertools
@@ -56,7 +57,7 @@ class Parts:
 def read_parts(text: str) -> Parts:
     """Read the total counts of each part of a run.
 
-    Only the first simulation in the text is read.
+    A second simulation in the text is ignored.
 
     Parameters
     ----------
@@ -101,10 +102,9 @@ def read_second_level(text: str) -> Parts | None:
 
 
 def count_threads(text: str) -> int:
-    """Return the largest thread number in the output of Callgrind.
+    """Return the largest number of threads that ran at the same time.
 
-    Callgrind numbers threads only with ``--separate-threads=yes``. It gives the number of a finished thread to the next
-    new one. The result is therefore the largest number of threads that ran at the same time.
+    Callgrind writes the numbers of threads only with ``--separate-threads=yes``.
 
     Parameters
     ----------
@@ -116,13 +116,14 @@ def count_threads(text: str) -> int:
     int
         1 if the text has no thread numbers.
     """
+    # Valgrind numbers threads from 1, and reuses the numbers of finished threads.
     return max(map(int, _THREAD.findall(text)), default=1)
 
 
 def split_simulations(text: str) -> list[list[str]]:
     """Split a text into simulations, and each simulation into processes.
 
-    Processes with the same last-level cache belong to the same simulation.
+    Simulations differ in the size of the last-level cache.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ def split_simulations(text: str) -> list[list[str]]:
     starts = [match.start() for match in _PROCESS_START.finditer(text)]
     if not starts:
         raise CallgrindError(
-            f"the text was not written by Callgrind: it begins with {text[:60]!r} instead of `version: 1`."
+            f"the text was not written by Callgrind: it has no line `version: 1`, and begins with {text[:60]!r}."
         )
     processes_by_last_cache: dict[str | None, list[str]] = {}
     for start, end in itertools.pairwise([*starts, len(text)]):
@@ -181,10 +182,10 @@ def _read_totals(processes: list[str]) -> Parts:
     """Read the total counts of all processes of a simulation."""
     first_process = processes[0]
     events = read_header(first_process, "events").split()
-    if len(events) > _MOST_EVENTS or len(set(events)) < len(events):
-        raise CallgrindError(
-            f"Callgrind's output has {len(events)} events. At most {_MOST_EVENTS} different events are allowed."
-        )
+    if len(events) > _MOST_EVENTS:
+        raise CallgrindError(f"Callgrind's output has {len(events)} events; {_MOST_EVENTS} are the most.")
+    if len(set(events)) < len(events):
+        raise CallgrindError("Callgrind's output names an event twice: the file was changed.")
     rows = []
     blocks = []
     for process in processes:
@@ -206,10 +207,13 @@ def _read_totals(processes: list[str]) -> Parts:
 def _parse_totals(totals: str, n_events: int) -> list[int]:
     """Parse the numbers in a line ``totals:`` and append zeros for the missing ones."""
     numbers = totals.split()
-    if len(numbers) > n_events or max(map(len, numbers), default=0) > MOST_DIGITS:
+    if max(map(len, numbers), default=0) > MOST_DIGITS:
         raise CallgrindError(
-            f"A part of Callgrind's output has {len(numbers)} totals for {n_events} events, or a total with "
-            f"more than {MOST_DIGITS} digits: the file was cut or changed."
+            f"A part of Callgrind's output has a total with more than {MOST_DIGITS} digits: the file was changed."
+        )
+    if len(numbers) > n_events:
+        raise CallgrindError(
+            f"A part of Callgrind's output has {len(numbers)} totals for {n_events} events: the file was changed."
         )
     # Callgrind omits zeros at the end of a line.
     n_missing = n_events - len(numbers)
