@@ -223,7 +223,7 @@ def check_about(root, meta):
         (folder / "software-0.json").write_text(json.dumps(meta))
     with contextlib.suppress(CmlibError), contextlib.redirect_stderr(io.StringIO()):
         samples.find_streams(folder.parent, "software")
-    for read in (regions.read_about, functools.partial(read_object, what="metadata", hint="")):
+    for read in (regions.read_about, functools.partial(read_object, description="metadata", hint="")):
         with contextlib.suppress(CmlibError):
             read(folder / "software-0.json")
 
