@@ -1,8 +1,11 @@
-"""Decide what to say first of a program, and what to try first.
+"""Decide what to say first about a program, and what to try first.
 
-The order is that of an experienced engineer. First, does the program compute at all? Then, which events have a
-known cost? Then, what do the counts not separate, and which command separates it? :func:`find_first_answer` returns
-a :class:`FirstAnswer`, from which the terminal, the page and `answers.json` are rendered.
+:func:`find_first_answer` returns a :class:`FirstAnswer`. The terminal, the page of the program and `answers.json` show
+it. It asks the questions of an experienced engineer in this order:
+
+1. Does the program compute at all?
+2. Which events have a known cost?
+3. Which command separates the losses that the counts do not separate?
 """
 
 from dataclasses import dataclass
@@ -18,18 +21,19 @@ KNOWN_COST, SLOTS, USEFUL_WORK, LIKELY_BACK_END, NOT_SEPARATED, NOT_KNOWN = (
     "not separated",
     "not known",
 )
-_LARGE = 0.15  # weight [share of the cycles] from which on a known cost is looked at first
-_NOTABLE = 0.01  # upper bound [share of the cycles] from which on a known cost is explained
-_ABOUT_AS_LARGE = 0.9  # of the largest upper bound: such costs are named together
-_ADVISED = 0.05  # upper bound [share of the cycles] from which on there is advice on a known cost
-_MOST_OF_IT = 0.55  # middle of the range of useful work from which on it is the first thing to reduce
-# Most that instruction supply is assumed to lose [share of the cycles] where no event bounds it: published accounts of
-# programs with much code have 15 to 30 % (Kanev et al., ISCA 2015), and more is rare.
+# The following limits are shares of all cycles (0-1), unless a comment says otherwise.
+_LARGE = 0.15  # a known cost from this weight on is named first
+_NOTABLE = 0.01  # a known cost from this upper bound on is explained
+_ADVISED = 0.05  # advice is given on a known cost from this upper bound on
+_MOSTLY_USEFUL = 0.55  # useful work is named first if the middle of its range reaches this share
+_ABOUT_AS_LARGE = 0.9  # costs are named together from this fraction of the largest upper bound on
+_MOSTLY = 0.5  # a cost of the kernel is its likely cause from this fraction of the kernel's time on
+# Largest loss by instruction supply, if no event bounds it. In published accounts, programs with much code lose 15 to
+# 30 % (Kanev et al., ISCA 2015).
 _MOST_OF_SUPPLY = 0.4
-# What cycles with too few instructions may take besides those that perf counts as stalled by the front end.
+# Cycles with too few instructions that perf does not count as stalled by the front end.
 _MOST_BESIDE_STALLS = 0.2
-_SUPPLY = "instruction supply"  # what the rest contains beside the back end
-_MOSTLY = 0.5  # share of the kernel's time from which on a cost of the kernel is its likely cause
+_SUPPLY = "instruction supply"  # loss that the remaining cycles contain, besides those of the back end
 
 _KERNEL_ADVICE = {
     "page faults": (
@@ -42,25 +46,33 @@ _KERNEL_ADVICE = {
 
 @dataclass(frozen=True)
 class FirstAnswer:
-    """What is said first of a program.
+    """What is said first about a program.
 
     Attributes
     ----------
     kind : str
-        ``off CPU``, ``kernel``, ``known cost``, ``slots`` (the top-down account decides), ``useful work``,
-        ``likely back end`` (by elimination), ``not separated`` or ``not known``.
+        How the answer was found:
+
+        - ``off CPU``: the program used less than half a CPU.
+        - ``kernel``: a large part of the CPU time is in the kernel.
+        - ``known cost``: events with a known cost take a large part of the cycles.
+        - ``slots``: the use of the slots was counted.
+        - ``useful work``: most cycles begin useful operations.
+        - ``likely back end``: the other losses are too small.
+        - ``not separated``: several losses are possible.
+        - ``not known``: cycles were not counted.
     headline : str
         One sentence.
     details : list of str
-        Sentences that explain it.
+        Sentences that explain the headline.
     advice : list of dict
-        What to try, the first thing first: category, action, at_most [% of the cycles, or of the CPU time if the kernel
-        takes it; None if not known] and text.
+        What to try, the most important first. Keys: ``category``, ``action``, ``at_most`` (largest saving [% of the
+        cycles, or of the CPU time for the kind ``kernel``], or None) and ``text``.
     separate : str
-        The command that records the events that tell the possible losses apart, or that simulates the program if
-        cycles were not counted. "" if no loss is left open, or if another step comes first.
+        Command that separates the possible losses. If cycles were not counted, it simulates the program. Empty if there
+        is no such command, or if another step comes first.
     hint : str
-        How to get tighter bounds; "" if there is no way.
+        How to get narrower bounds; "" if there is no way.
     """
 
     kind: str
@@ -84,27 +96,28 @@ def find_first_answer(
     most_of_front_end=1.0,
     stalled=None,
 ):
-    """Find what to say first of a program.
+    """Find what to say first about a program.
 
     Parameters
     ----------
     utilization : cmlib.topdown.utilization.Utilization
+        CPUs used, and time in the kernel.
     cycles : list of cmlib.topdown.cycle_costs.CycleShare
-        The cycles, split; empty where they can't be.
+        Shares of the cycles. Empty if they are not known.
     account : dict or None
-        Account of the slots, as in the summary.
+        The part ``account`` of the summary.
     separate : str
-        The command that records the events that tell the possible losses apart; may be "".
+        Command that separates the possible losses; "" if there is none.
     texts : dict of str to str
         Advice by category.
     words : list of str
         Words of the program's command line, or ``["COMMAND"]``.
     lacks_cycles : bool
-        True if cycles were not counted, as on a machine without counters.
+        True if cycles were not counted. For example, some virtual machines have no counters.
     hint : str
-        How to get tighter bounds; "" if there is no way.
+        How to get narrower bounds; "" if there is no way.
     most_of_front_end : float, default 1.0
-        Upper bound of the front end in the account [share of the slots].
+        Upper bound of the front end [share of the slots].
     stalled : float, optional
         Cycles that perf counts as stalled by the front end [share of the cycles]. Default: not counted.
 
@@ -117,10 +130,7 @@ def find_first_answer(
     if utilization.state == IN_KERNEL:
         return _answer_in_kernel(utilization, words)
     if account and account["how"] != "open":
-        details = [*_describe_utilization(utilization), *_describe_known_costs(cycles)]
-        return FirstAnswer(
-            SLOTS, account["text"], details, account["advice"], separate, hint if separate else ""
-        )
+        return _answer_by_slots(utilization, cycles, account, separate, hint)
     if cycles:
         most_of_supply = min(most_of_front_end, _limit_supply(stalled))
         return _answer_by_costs(utilization, cycles, account, separate, texts, hint, most_of_supply)
@@ -134,8 +144,8 @@ def find_first_answer(
 def _answer_off_cpu(utilization, words):
     """Answer for a program that was on a CPU for less than half of the time.
 
-    A sleeping program and a preempted one have the same counts, so the advice begins with ways to find out which it is.
-    Faster code has a limited effect only on a program that slept.
+    A program that slept and one that was preempted have the same counts. The advice therefore begins with ways to find
+    out which it was.
     """
     details = [
         "The counts do not show why. Either it slept (it waited for input or output, a lock or a timer), or it was "
@@ -164,53 +174,52 @@ def _advise_off_cpu(action):
 
 
 def _answer_in_kernel(utilization, words):
-    """Answer for a program with much system time: page faults or switches if they explain most of it."""
+    """Answer for a program with much system time.
+
+    Page faults or context switches are named if they may take half of the kernel's time or more.
+    """
     likely_costs = [cost for cost in utilization.costs if cost.high >= _MOSTLY * utilization.kernel]
-    actions = [_KERNEL_ADVICE[cost.name] for cost in likely_costs]
     trace = command_code("perf", "trace", "-s", "--", *words)
     record = command_code("perf", "record", "-g", "-e", "cycles:k", "--", *words)
-    actions.append(f"find the system calls and kernel functions that take it ({trace}, {record})")
-    most_by_cost = {cost.name: cost.high for cost in likely_costs}
-    limits = [*most_by_cost.values(), utilization.kernel]
-    advice = [
-        {
-            "category": "kernel",
-            "action": action,
-            "at_most": round(limit, 2),
-            "text": f"{action}; at most {limit:.0f} % less CPU time",
-        }
-        for action, limit in zip(actions, limits, strict=True)
-    ]
+    advice = [_advise_on_kernel(_KERNEL_ADVICE[cost.name], cost.high) for cost in likely_costs]
+    advice.append(
+        _advise_on_kernel(
+            f"find the system calls and kernel functions that take it ({trace}, {record})", utilization.kernel
+        )
+    )
     return FirstAnswer(IN_KERNEL, utilization.describe(), utilization.describe_costs(), advice, "", "")
 
 
-def _name_largest_costs(shares):
-    """Return the headline on known costs: the largest, and those whose upper bound is about as large."""
-    most = max(share.high for share in shares)
-    largest = [share for share in shares if share.high >= _ABOUT_AS_LARGE * most]
-    if len(largest) == 1:
-        return f"Largest known cost: {largest[0].name}, {_format_range(largest[0])} of the cycles."
-    names = _enumerate([f"{share.name} ({_format_range(share)})" for share in largest])
-    return f"Largest known costs, in cycles, not separated from each other: {names}."
+def _advise_on_kernel(action, at_most):
+    """Make an entry of advice that saves some percent of the CPU time."""
+    return {
+        "category": "kernel",
+        "action": action,
+        "at_most": round(at_most, 2),
+        "text": f"{action}; at most {at_most:.0f} % less CPU time",
+    }
 
 
-def _limit_supply(stalled):
-    """Return the most that instruction supply is assumed to lose [share of the cycles]."""
-    if stalled is None:
-        return _MOST_OF_SUPPLY
-    return min(_MOST_OF_SUPPLY, stalled + _MOST_BESIDE_STALLS)
+def _answer_by_slots(utilization, cycles, account, separate, hint):
+    """Answer for a program if its slots show what limits it."""
+    details = [*_describe_utilization(utilization), *_describe_known_costs(cycles)]
+    used_hint = hint if separate else ""
+    return FirstAnswer(SLOTS, account["text"], details, account["advice"], separate, used_hint)
 
 
 def _answer_by_costs(utilization, cycles, account, separate, texts, hint, most_of_supply):
-    """Answer where the slots decide nothing: by the largest known cost, useful work, or what is not separated."""
+    """Answer for a program by the shares of its cycles, if its slots do not show what limits it.
+
+    `most_of_supply` is the largest loss by instruction supply [share of the cycles].
+    """
     useful, *costs, rest = cycles
-    bounded = [entry for entry in (account or {}).get("advice", []) if entry["at_most"] is not None]
-    advice = _advise_on_costs(costs, texts, bounded)
+    bounded_advice = [entry for entry in (account or {}).get("advice", []) if entry["at_most"] is not None]
+    advice = _advise_on_costs(costs, texts, bounded_advice)
     large_costs = [share for share in costs if share.weight() >= _LARGE]
     if large_costs:
         kind = KNOWN_COST
         headline = _name_largest_costs(large_costs)
-    elif (useful.low + useful.high) / 2 >= _MOST_OF_IT:
+    elif (useful.low + useful.high) / 2 >= _MOSTLY_USEFUL:
         kind = USEFUL_WORK
         headline = f"Mostly useful work: {_format_range(useful)} of what the processor can begin per cycle."
         advice = [_advise("retired", texts, None), *advice]
@@ -226,8 +235,38 @@ def _answer_by_costs(utilization, cycles, account, separate, texts, hint, most_o
     return FirstAnswer(kind, headline, details, advice, separate, hint)
 
 
+def _limit_supply(stalled):
+    """Return the largest loss that instruction supply is assumed to have [share of the cycles].
+
+    `stalled` are the cycles that perf counts as stalled by the front end, or None.
+    """
+    if stalled is None:
+        return _MOST_OF_SUPPLY
+    return min(_MOST_OF_SUPPLY, stalled + _MOST_BESIDE_STALLS)
+
+
+def _is_likely_back_end(useful, costs, rest, most_of_supply):
+    """Return True if the back end must be the largest loss.
+
+    The remaining cycles (`rest`) are lost to the back end and to instruction supply. Without the largest loss by
+    instruction supply, they must exceed every other share.
+    """
+    other_limits = [useful.high, most_of_supply, *(share.high for share in costs)]
+    return _SUPPLY in rest.contains and rest.low - most_of_supply >= max(other_limits)
+
+
+def _name_largest_costs(shares):
+    """Return the headline that names the largest known cost, and the costs that may be about as large."""
+    largest_limit = max(share.high for share in shares)
+    largest = [share for share in shares if share.high >= _ABOUT_AS_LARGE * largest_limit]
+    if len(largest) == 1:
+        return f"Largest known cost: {largest[0].name}, {_format_range(largest[0])} of the cycles."
+    names = _enumerate([f"{share.name} ({_format_range(share)})" for share in largest])
+    return f"Largest known costs, in cycles, not separated from each other: {names}."
+
+
 def _name_back_end(rest, most_of_supply):
-    """Return the headline that the back end is likely: the lost cycles that no event explains."""
+    """Return the headline that the back end is the likely limit."""
     back_end = " or ".join(name for name in rest.contains if name != _SUPPLY)
     return (
         f"Likely the back end ({back_end}): {_format_range(rest)} of the cycles are lost and not explained, of which "
@@ -235,23 +274,16 @@ def _name_back_end(rest, most_of_supply):
     )
 
 
-def _is_likely_back_end(useful, costs, rest, most_of_supply):
-    """Return True if the back end is the largest loss by elimination.
-
-    The rest is the back end and instruction supply. Its lower bound, minus the most that instruction supply is assumed
-    to lose, must be at least the upper bound of everything else.
-    """
-    other_limits = [useful.high, most_of_supply, *(share.high for share in costs)]
-    return _SUPPLY in rest.contains and rest.low - most_of_supply >= max(other_limits)
-
-
 def _answer_without_cycles(utilization, words, lacks_cycles):
-    """Answer where neither cycles nor slots were counted."""
-    details = utilization.describe_costs()
+    """Answer for a program if neither its cycles nor its slots are known.
+
+    `lacks_cycles` is False if cycles were counted, but the counts cannot be used.
+    """
     if not lacks_cycles:
+        details = utilization.describe_costs()
         return FirstAnswer(NOT_KNOWN, utilization.describe(), details, [], "", "")
     headline = "Cycles were not counted, so what limits the program is not known."
-    details = [*_describe_utilization(utilization)]
+    details = _describe_utilization(utilization)
     count = command_code("perf", "stat", "--", *words)
     simulate = command_line("cmlib", "diagnose", "--simulate", "--", *words)
     action = f"count on a machine with hardware counters ({count}), or simulate: {as_code(simulate)}"
@@ -260,9 +292,10 @@ def _answer_without_cycles(utilization, words, lacks_cycles):
 
 
 def _describe_utilization(utilization):
-    """Describe the kernel's share and its costs, where these are notable (list of sentences)."""
+    """Describe the kernel's share of the CPU time and its costs, as a list of sentences."""
     sentence = utilization.describe()
-    return [*filter(None, [sentence]), *utilization.describe_costs()]
+    sentences = [sentence] if sentence else []
+    return [*sentences, *utilization.describe_costs()]
 
 
 def _describe_known_costs(cycles):
@@ -270,20 +303,24 @@ def _describe_known_costs(cycles):
     return [event.describe() for share in cycles for event in share.events if event.high >= _NOTABLE]
 
 
-def _advise_on_costs(costs, texts, bounded):
-    """Advise on known costs that are not surely small, the largest upper bound first.
+def _advise_on_costs(costs, texts, bounded_advice):
+    """Advise on all known costs that may be large, the largest upper bound first.
 
-    `bounded` are entries of the account's advice, which name other losses with an upper bound.
+    `bounded_advice` are the entries of the account's advice with an upper bound. They are added if they name another
+    category.
     """
-    large = [share for share in costs if share.high >= _ADVISED]
-    entries = [_advise(share.category, texts, 100 * share.high, cause=share.name) for share in large]
+    large_costs = [share for share in costs if share.high >= _ADVISED]
+    entries = [_advise(share.category, texts, 100 * share.high, cause=share.name) for share in large_costs]
     categories = {entry["category"] for entry in entries}
-    entries += [entry for entry in bounded if entry["category"] not in categories]
+    entries += [entry for entry in bounded_advice if entry["category"] not in categories]
     return sorted(entries, key=lambda entry: -entry["at_most"])
 
 
 def _advise(category, texts, at_most, cause=""):
-    """Make one entry of advice on a category, with the most that it can bring."""
+    """Make an entry of advice on a category.
+
+    `at_most` is the largest saving [% of the cycles], or None. `cause` replaces the category in the text.
+    """
     text = texts[category]
     action = text[0].lower() + text[1:].rstrip(".")
     sentence = f"{cause or category}: {action}"
@@ -293,29 +330,23 @@ def _advise(category, texts, at_most, cause=""):
     return {"category": category, "action": action, "at_most": at_most, "text": sentence}
 
 
-def _advise_separation(names, separate):
-    """Advise to run the command that separates losses (list of one entry); empty if there is none."""
-    if not separate:
+def _advise_separation(names, command):
+    """Advise to run the command that separates some losses; return an empty list if there is no command."""
+    if not command:
         return []
     action = f"separate {names}"
-    return [
-        {
-            "category": NOT_SEPARATED,
-            "action": action,
-            "at_most": None,
-            "text": f"{action}: {as_code(separate)}",
-        }
-    ]
+    text = f"{action}: {as_code(command)}"
+    return [{"category": NOT_SEPARATED, "action": action, "at_most": None, "text": text}]
 
 
 def _enumerate(names):
-    """Return names as text: ``memory, core and instruction supply``."""
+    """Join names with commas and "and"."""
     *first_names, last_name = names
     return f"{', '.join(first_names)} and {last_name}" if first_names else last_name
 
 
 def _format_range(share):
-    """Return a share of the cycles as text, such as ``34 to 46 %``."""
+    """Format the range of a share as percent, for example ``34 to 46 %``."""
     low, high = 100 * share.low, 100 * share.high
     if low < 1:
         return f"at most {high:.0f} %"

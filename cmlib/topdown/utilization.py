@@ -1,7 +1,7 @@
-"""Find out whether a program computes, is off the CPU, or spends its time in the kernel.
+"""Measure whether a program computes, is off the CPU, or spends its time in the kernel.
 
-:func:`measure_utilization` takes the levels of a recording (:func:`cmlib.topdown.run_levels.levels_of_runs`) and, where
-they are known, the seconds in user mode and in the kernel. It returns a :class:`Utilization`.
+:func:`measure_utilization` returns a :class:`Utilization`. It takes the figures of a run: its seconds, the CPUs that it
+used, and its page faults and context switches per second.
 """
 
 from dataclasses import dataclass
@@ -9,28 +9,29 @@ from dataclasses import dataclass
 from cmlib.topdown.costs import common
 
 OFF_CPU, IN_KERNEL, COMPUTES, UNKNOWN = "off CPU", "kernel", "computes", "unknown"
-_OFF_CPU_BELOW = 0.5  # CPUs utilized below which a program is mostly off the CPU
-_KERNEL_LEADS = 100 / 3  # percent of the CPU time from which on the kernel is looked at first
-_KERNEL_IS_NAMED = 10  # percent of the CPU time from which on the kernel's share is printed
-# System times come from a clock that ticks every few milliseconds: shorter runs do not limit the costs of the kernel.
+_OFF_CPU_BELOW = 0.5  # a program that uses fewer CPUs is mostly off the CPU
+_KERNEL_LEADS = 100 / 3  # share of the CPU time [%] from which on the first advice is about the kernel
+_KERNEL_IS_NAMED = 10  # share of the CPU time [%] from which on the kernel is mentioned
+_NOTABLE = 1.0  # cost of page faults or context switches [% of the CPU time] from which on it is reported
+# The kernel measures system time with a clock that ticks every few milliseconds. In shorter runs the system time is too
+# uncertain to limit the cost of page faults and context switches.
 _LONG_ENOUGH_S = 0.2
-_NOTABLE = 1.0  # percent of the CPU time from which on a cost of the kernel is reported
 
 
 @dataclass(frozen=True)
 class KernelCost:
-    """What the kernel needs for one kind of event: an upper and a lower bound of its share of the CPU time.
+    """CPU time that the kernel needs for page faults or for context switches.
 
     Attributes
     ----------
     name : str
         ``page faults`` or ``context switches``.
     a_second : float
-        How many there were in a second of CPU time.
+        Number of them per second of CPU time.
     each_us : tuple of float
-        Least and most that one of them takes [µs], from `data/topdown/costs/common.yaml`.
+        Shortest and longest duration of one of them [µs].
     low, high : float
-        Share of the CPU time [%], a range over these times.
+        Share of the CPU time [%] at the shortest and at the longest duration.
     """
 
     name: str
@@ -46,17 +47,25 @@ class Utilization:
 
     Attributes
     ----------
-    state : {"off CPU", "kernel", "computes", "unknown"}
-        ``off CPU``: less than half a CPU was used. The program slept or was preempted; counts do not show which.
-        ``kernel``: a third of the CPU time or more is system time.
-    seconds, cpu_seconds, cpus : float or None
-        Elapsed time [s], CPU time [s], and their ratio: the CPUs utilized.
+    state : str
+        There are four values:
+
+        - ``off CPU``: the program used less than half a CPU. It slept or was preempted; counts do not show which.
+        - ``kernel``: a third of the CPU time or more is system time.
+        - ``computes``: neither of the two.
+        - ``unknown``: neither the CPUs used nor the system time is known.
+    seconds : float or None
+        Elapsed time [s].
+    cpu_seconds : float or None
+        CPU time [s].
+    cpus : float or None
+        CPUs used: CPU time divided by elapsed time.
     kernel : float or None
         Share of the CPU time in the kernel [%].
     switches_a_second : float or None
-        Context switches in a second of elapsed time.
+        Context switches per second of elapsed time.
     costs : tuple of KernelCost
-        Page faults and context switches that take 1 % of the CPU time or more at most, the largest first.
+        Page faults and context switches, the larger cost first. Costs below 1 % of the CPU time are left out.
     """
 
     state: str
@@ -68,7 +77,7 @@ class Utilization:
     costs: tuple[KernelCost, ...]
 
     def describe(self):
-        """Describe a low utilization or a notable share of the kernel in one sentence; "" if neither applies."""
+        """Describe a low utilization or a large share of the kernel in one sentence, or return ""."""
         if self.state == OFF_CPU:
             return self._describe_off_cpu()
         if self.state == IN_KERNEL:
@@ -78,6 +87,7 @@ class Utilization:
         return ""
 
     def _describe_off_cpu(self):
+        """Describe in one sentence how much CPU time the program used."""
         sentence = f"Mostly off the CPU: the program used {self.cpus:.2g} CPUs"
         if self.seconds is not None:
             sentence += f" ({self.cpu_seconds:.2g} s of CPU time in {self.seconds:.3g} s)"
@@ -88,7 +98,7 @@ class Utilization:
         return f"{sentence}."
 
     def describe_costs(self):
-        """Describe what page faults and context switches take, one sentence each (list of str)."""
+        """Describe the cost of page faults and of context switches, in one sentence each."""
         sentences = []
         for cost in self.costs:
             share = (
@@ -101,62 +111,68 @@ class Utilization:
         return sentences
 
 
-def measure_utilization(level, *, user_s=None, system_s=None):
-    """Measure how much of its time a program computed, and how much of that in the kernel.
+def measure_utilization(levels, *, user_s=None, system_s=None):
+    """Measure how many CPUs a program used, and how much of its time was in the kernel.
 
     Parameters
     ----------
-    level : dict of str to float
-        Levels of the recording, as :func:`cmlib.topdown.run_levels.levels_of_runs` returns them.
+    levels : dict of str to float
+        Figures of the run, from :func:`cmlib.topdown.run_levels.levels_of_runs`. For example, ``seconds`` and
+        ``CPUs``.
     user_s, system_s : float, optional
-        CPU time in user mode and in the kernel [s], as `perf stat` prints them below its table. Default: not known.
+        CPU time in user mode and in the kernel [s]. `perf stat` prints both below its table. Default: not known.
 
     Returns
     -------
     Utilization
-        Its `state` is ``unknown`` if neither CPUs utilized nor the kernel's share are known.
     """
-    seconds = level.get("seconds")
-    by_mode_s = user_s + system_s if user_s is not None and system_s is not None else None
-    cpus = level.get("CPUs")
-    if cpus is None and by_mode_s is not None and seconds:
-        cpus = by_mode_s / seconds
-    cpu_seconds = level.get("CPU seconds")
+    seconds = levels.get("seconds")
+    user_and_system_s = None
+    if user_s is not None and system_s is not None:
+        user_and_system_s = user_s + system_s
+    cpus = levels.get("CPUs")
+    if cpus is None and user_and_system_s is not None and seconds:
+        cpus = user_and_system_s / seconds
+    cpu_seconds = levels.get("CPU seconds")
     if cpu_seconds is None and cpus is not None and seconds:
         cpu_seconds = cpus * seconds
-    kernel = 100 * system_s / by_mode_s if by_mode_s else level.get("kernel cycles")
-    costs = _estimate_kernel_costs(level, cpus, cpu_seconds, kernel)
+    kernel_percent = levels.get("kernel cycles")
+    if user_and_system_s:
+        kernel_percent = 100 * system_s / user_and_system_s
+    is_limited = kernel_percent is not None and cpu_seconds is not None and cpu_seconds >= _LONG_ENOUGH_S
     return Utilization(
-        state=_classify(cpus, kernel),
+        state=_classify(cpus, kernel_percent),
         seconds=seconds,
         cpu_seconds=cpu_seconds,
         cpus=cpus,
-        kernel=kernel,
-        switches_a_second=level.get("switches"),
-        costs=costs,
+        kernel=kernel_percent,
+        switches_a_second=levels.get("switches"),
+        costs=_estimate_kernel_costs(levels, cpus, kernel_percent if is_limited else 100.0),
     )
 
 
-def _classify(cpus, kernel):
+def _classify(cpus, kernel_percent):
+    """Return the state of a program, as :class:`Utilization` lists them."""
     if cpus is not None and cpus < _OFF_CPU_BELOW:
         return OFF_CPU
-    if kernel is not None and kernel >= _KERNEL_LEADS:
+    if kernel_percent is not None and kernel_percent >= _KERNEL_LEADS:
         return IN_KERNEL
     return UNKNOWN if cpus is None else COMPUTES
 
 
-def _estimate_kernel_costs(level, cpus, cpu_seconds, kernel):
-    """Estimate the CPU time of page faults and context switches, limited to the CPU time of the kernel."""
+def _estimate_kernel_costs(levels, cpus, limit):
+    """Estimate the cost of page faults and of context switches.
+
+    `limit` is the most that each can cost [% of the CPU time]. The result is empty if `cpus` is not known.
+    """
     if not cpus:
         return ()
-    is_limited = kernel is not None and cpu_seconds is not None and cpu_seconds >= _LONG_ENOUGH_S
-    most = kernel if is_limited else 100.0
     costs = []
-    for name, quantity in (("page faults", "faults"), ("context switches", "switches")):
-        a_second = level.get(quantity, 0.0) / cpus
-        least_us, most_us = common()["kernel"][name]
-        high = min(most, 1e-4 * a_second * most_us)
-        low = min(high, 1e-4 * a_second * least_us)
+    for name, level in (("page faults", "faults"), ("context switches", "switches")):
+        per_cpu_second = levels.get(level, 0.0) / cpus
+        shortest_us, longest_us = common()["kernel"][name]
+        high = min(limit, 1e-4 * per_cpu_second * longest_us)
+        low = min(high, 1e-4 * per_cpu_second * shortest_us)
         if high >= _NOTABLE:
-            costs.append(KernelCost(name, a_second, (least_us, most_us), low, high))
+            costs.append(KernelCost(name, per_cpu_second, (shortest_us, longest_us), low, high))
     return tuple(sorted(costs, key=lambda cost: -cost.high))

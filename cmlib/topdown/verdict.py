@@ -1,9 +1,10 @@
-"""Find the category of lost slots that limits a program, from the bounds of each, and how certain that is.
+"""Decide which loss of slots limits a program, and how certain this is.
 
-:func:`find_bottleneck` takes the bounds of the slots' shares, and returns a :class:`Bottleneck`: the certainty
-("counted", "decided", "likely", "open" or "little lost"), the limiting categories, and the events that would decide
-between them. A slot is an opportunity to begin one operation in a cycle. Slots that begin no operation that retires are
-lost to the front end, the back end or bad speculation.
+:func:`find_bottleneck` takes the bounds of all top-down categories. It returns a :class:`Bottleneck`: the limiting
+categories, the certainty, and the events that would decide an open question.
+
+A slot is an opportunity to begin one operation in a cycle. Slots that begin no useful operation are lost to the front
+end, to the back end or to bad speculation.
 """
 
 from dataclasses import dataclass
@@ -12,12 +13,11 @@ from cmlib.spelling import spelling
 from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.costs import read_costs
 
-LITTLE_LOST = 0.75  # lower bound of the retired slots from which on nothing limits the program
-_SMALL = 0.25  # categories whose upper bound is below this share of the largest upper bound are not named
-# Several counted categories limit a program about equally if the smallest of their lower bounds exceeds this share of
-# the largest one.
-_ABOUT_EQUAL = 0.5
-_REFILL = 20  # cycles that a misprediction usually costs
+_LITTLE_LOST = 0.75  # lower bound of the retired slots from which on nothing limits the program
+_SMALL = 0.25  # a category cannot limit the program below this fraction of the largest upper bound
+_ABOUT_EQUAL = 0.5  # counted losses are equal if the smallest exceeds this fraction of the largest
+_REFILL = 20  # typical cost of a misprediction [cycles]
+_MOST_STALLED = 1.1  # most stalled cycles of both kinds in sum [per cycle]; one cycle may be counted as both
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,21 @@ class Bottleneck:
     Attributes
     ----------
     certainty : str
-        ``counted``: events count every category of level 1. ``decided``: the bounds of one category are above those of
-        the others. ``likely``: stalled cycles point to one category. ``open``: several categories are possible.
-        ``little lost``: nearly all slots retired an operation.
+        How certain the limit is. There are five values:
+
+        - ``counted``: all categories of level 1 were counted.
+        - ``decided``: the lower bound of one category is above the upper bounds of the others.
+        - ``likely``: stalled cycles point to one category.
+        - ``open``: several categories are possible.
+        - ``little lost``: nearly all slots retired an operation.
     limits : tuple of str
-        Categories of level 1 that may be the largest loss, those with the largest lower bound first. All three losses
-        in a fixed order if level 1 does not add up to all slots: then no bound is reliable. Empty if little is lost.
+        Categories of level 1 that may be the largest loss, the largest lower bound first. Empty if little is lost. If
+        the shares of level 1 do not add up, no bound is reliable, and all three losses are listed.
     stalls : dict of str to float
-        Stalled cycles [share of all cycles] by category, if the verdict is ``likely``; else empty.
+        Stalled cycles [share of all cycles], by category. Empty unless the certainty is ``likely``.
     deciding_events : tuple of str or dict
-        Events whose recording would decide between the categories; empty if there is nothing to decide. An event is its
-        name, or a dict of ``name`` and ``code`` (as for ``perf stat -e``) if perf may not know the name.
+        Events to record in order to decide between the categories. An event is a name. If perf may not know the name,
+        it is a dict of ``name`` and ``code``. Empty if nothing is open.
     """
 
     certainty: str
@@ -48,18 +52,18 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class _StallKinds:
-    """A kind of event for stalls by the front end, one for stalls by the back end, and when they are conclusive.
+    """A pair of events that count cycles stalled by the front end and by the back end.
 
     Attributes
     ----------
     front_end, back_end : str
-        The two kinds, as :meth:`cmlib.topdown.costs.Costs.kind` returns them.
+        The kinds of the two events, as in :attr:`cmlib.topdown.costs.Costs.kinds`.
     least_share : float
-        Share of the cycles that the larger one must reach.
+        The larger of the two must reach this share of the cycles.
     least_ratio : float
-        How many times as large as the smaller one it must be.
+        The larger of the two must exceed the smaller one by this factor.
     front_end_is_reliable : bool
-        False if the event of the front end may count other cycles, too.
+        False if the event of the front end also counts other cycles.
     """
 
     front_end: str
@@ -69,8 +73,8 @@ class _StallKinds:
     front_end_is_reliable: bool
 
 
-# Arm's architecture defines what its two stall events count. Perf's generic ones differ between processors: on some,
-# any cycle without issue counts as a front-end stall, so that only stalls by the back end are conclusive.
+# Arm's architecture defines both events. Perf's generic events differ between processors. On some processors, every
+# cycle without issue counts as a front-end stall, so only back-end stalls are reliable.
 _ARCHITECTURAL_STALLS = _StallKinds(
     front_end="cycle stalled by the front end",
     back_end="cycle stalled by the back end",
@@ -88,63 +92,61 @@ _GENERIC_STALLS = _StallKinds(
 STALL_KINDS = {
     kind for kinds in (_ARCHITECTURAL_STALLS, _GENERIC_STALLS) for kind in (kinds.front_end, kinds.back_end)
 }
-_MOST_STALLED = 1.1  # share of the cycles that both kinds can have together; one cycle may be counted as both
 
 
 def find_bottleneck(bounded, totals, costs):
     """Find what limits a program.
 
-    A category limits the program if its lower bound is above the upper bounds of the other losses. Errors of counts
-    widen the bounds, so that large errors leave the verdict open. If no category is above the others, stalled cycles
-    make the front end or the back end likely (:func:`_find_conclusive_stalls`). If level 1 was counted and does not add
-    up to all slots, the verdict is always open.
+    A category limits the program if its lower bound is above the upper bounds of the other losses. If no category
+    does, stalled cycles may make one category likely.
 
     Parameters
     ----------
     bounded : cmlib.topdown.bounded_account.Bounds
-        Lowest and highest share of each category, from :func:`cmlib.topdown.bounds`.
+        Bounds of each category, from :func:`cmlib.topdown.bounds`.
     totals : DataFrame
-        The totals that `bounded` was computed from.
+        Events per cycle (column ``rate``), one row per event.
     costs : cmlib.topdown.costs.Costs
-        Of the processor (latencies, width, kinds of events): :func:`cmlib.topdown.read_costs`.
+        Costs and kinds of the processor's events, from :func:`cmlib.topdown.read_costs`.
 
     Returns
     -------
     Bottleneck
-        What limits the program, how certain that is, and the events that would decide it.
     """
     if bounded.gap:
         return Bottleneck("open", LOSSES, {}, _list_deciding_events(LOSSES, totals, costs))
-    if bounded.shares.at["retired", "low"] >= LITTLE_LOST:
+    if bounded.shares.at["retired", "low"] >= _LITTLE_LOST:
         return Bottleneck("little lost", (), {}, ())
     losses = bounded.shares.loc[list(LOSSES)].sort_values(["low", "high"], ascending=False)
     if losses["low"].iloc[0] > losses["high"].iloc[1:].max():
-        return Bottleneck("counted" if bounded.exact else "decided", (losses.index[0],), {}, ())
+        certainty = "counted" if bounded.exact else "decided"
+        return Bottleneck(certainty, (losses.index[0],), {}, ())
     possible = _list_possible_limits(losses)
     if bounded.exact and losses.loc[[*possible], "low"].min() > _ABOUT_EQUAL * losses["low"].max():
         return Bottleneck("counted", possible, {}, ())
     deciding_events = _list_deciding_events(possible, totals, costs)
     stalls = _find_conclusive_stalls(totals, costs)
     if stalls:
-        return Bottleneck("likely", (max(stalls, key=stalls.get),), stalls, deciding_events)
+        most_stalled = max(stalls, key=stalls.get)
+        return Bottleneck("likely", (most_stalled,), stalls, deciding_events)
     return Bottleneck("open", possible, {}, deciding_events)
 
 
 def _list_possible_limits(losses):
-    """List the categories that may be the largest loss, except those that are small even at their upper bound.
+    """List the categories that may be the largest loss.
 
-    `losses` has the bounds ``low`` and ``high`` of each category, the largest lower bound first. A category can be the
-    largest if its upper bound reaches the largest lower bound.
+    `losses` has the bounds ``low`` and ``high`` of each category, sorted by the lower bound. A category can be the
+    largest loss if its upper bound reaches the largest lower bound. Small categories are left out.
     """
     threshold = max(losses["low"].max(), _SMALL * losses["high"].max())
     return tuple(name for name in losses.index if losses.at[name, "high"] >= threshold)
 
 
 def _find_conclusive_stalls(totals, costs):
-    """Return the stalled cycles [share] by category, if they make one category the likely limit; else an empty dict.
+    """Return the stalled cycles by category if they make one category likely; otherwise an empty dict.
 
-    The larger of the two must be a large share of the cycles, much larger than the other, and larger than the cycles
-    that mispredictions usually cost, because the refill of the pipeline may be counted as a stall of either kind.
+    The larger number of stalls must also exceed the cycles that mispredictions usually cost. The reason is that the
+    refill of the pipeline after a misprediction may count as a stall of either kind.
     """
     rate_by_kind = {}
     for event, rate in totals["rate"].items():
@@ -166,7 +168,7 @@ def _find_conclusive_stalls(totals, costs):
 
 
 def _find_kind(event, costs):
-    """Return the kind of an event; on Arm's cores by the kinds of all of them, as the architecture defines stalls."""
+    """Return the kind of an event. All Arm cores share one list of kinds, because the architecture defines them."""
     if costs.name.startswith("arm_"):
         costs = read_costs("arm")
     return costs.kind(event)
@@ -175,12 +177,12 @@ def _find_kind(event, costs):
 def _list_deciding_events(possible, totals, costs):
     """List the events that count the first two possible categories and were not recorded.
 
-    Events that must be counted together with them are listed first. The tuple is empty if all events were recorded.
+    Events that perf must count together with them come first. The tuple is empty if all events were recorded.
     """
     deciding_events = [event for name in possible[:2] for event in costs.decide.get(name, ())]
     event_by_name = {event if isinstance(event, str) else event["name"]: event for event in deciding_events}
     counted_names = {spelling(event) for event in totals.index}
-    # Arm's two stall events have several names, such as perf's generic ones. Any of them will do.
+    # Each of Arm's two stall events has several names. One of them is enough.
     architectural_kinds = {_ARCHITECTURAL_STALLS.front_end, _ARCHITECTURAL_STALLS.back_end}
     counted_stalls = {_find_kind(event, costs) for event in totals.index} & architectural_kinds
     missing_events = []
