@@ -11,7 +11,7 @@ from cmlib.cli import main
 from cmlib.io.formats.registry import read_counts
 from cmlib.io.meaning.facts import measure_cpus
 from cmlib.topdown import read_table, summarize
-from cmlib.topdown.runtimes import advice_for, runtime_of
+from cmlib.topdown.runtimes import advice_for, find_runtime
 from tests.perf_output import GOLDEN
 
 ZEN5 = {
@@ -41,7 +41,7 @@ ZEN5 = {
     ],
 )
 def test_a_command_tells_what_runs_the_program_or_nothing(command, runtime):
-    assert runtime_of(command) == runtime
+    assert find_runtime(command) == runtime
 
 
 def advised(command):

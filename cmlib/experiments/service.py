@@ -18,7 +18,7 @@ from cmlib.errors import CmlibError
 from cmlib.experiments.ratio_tables import DIFFERS, INCONCLUSIVE, NO_CHANGE, NOT_COMPARABLE, compare_ratios
 from cmlib.experiments.summary import summarize_runs
 from cmlib.io.archive.runs import are_totals
-from cmlib.topdown.run_levels import EXTENSIVE, interval_lengths, levels
+from cmlib.topdown.run_levels import EXTENSIVE_LEVELS, interval_lengths, levels
 
 SCHEMA = 1
 _GROUP_WIDTH = 1.1  # ratio of the largest to the smallest load in a group of intervals
@@ -193,7 +193,7 @@ def _cut_into_parts(runs):
 
 def _compute_levels(part):
     """Return the quantities of a part that do not grow with its length."""
-    return {name: level for name, level in levels(part[0]).items() if name not in EXTENSIVE}
+    return {name: level for name, level in levels(part[0]).items() if name not in EXTENSIVE_LEVELS}
 
 
 def _compute_rates(part):

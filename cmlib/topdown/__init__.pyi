@@ -8,13 +8,9 @@ from .category_tables import (
     tables as tables,
 )
 from .costs import known_costs as known_costs, read_costs as read_costs
-from .run_levels import (
-    interval_lengths as interval_lengths,
-    levels as levels,
-    phases as phases,
-    series_phases as series_phases,
-    totals as totals,
-)
+from .event_totals import totals as totals
+from .phase_cuts import phases as phases, series_phases as series_phases
+from .run_levels import interval_lengths as interval_lengths, levels as levels
 from .slot_account import Account as Account, account as account
 from .step_rates import merge_steps as merge_steps
 from .summary import (

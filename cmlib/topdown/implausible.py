@@ -14,7 +14,7 @@ import pandas as pd
 
 from cmlib.spelling import spelling
 from cmlib.topdown.category_tables import LOSSES
-from cmlib.topdown.run_levels import totals
+from cmlib.topdown.event_totals import totals
 from cmlib.topdown.verdict import STALL_KINDS
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Compare the phases of a run: their levels, the bounds of their slots, and the events whose rates changed most.
 
-:func:`compare_phases` takes the phases as :func:`cmlib.topdown.run_levels.phases` cuts them, and returns a
+:func:`compare_phases` takes the phases as :func:`cmlib.topdown.phase_cuts.phases` cuts them, and returns a
 :class:`Contrast`.
 """
 
@@ -15,7 +15,8 @@ import pandas as pd
 from cmlib.topdown.bounded_account import bounds
 from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.cycle_costs import format_number
-from cmlib.topdown.run_levels import CUT_BY, DIFFERS, totals
+from cmlib.topdown.event_totals import totals
+from cmlib.topdown.phase_cuts import CUT_BY, DIFFERS
 from cmlib.topdown.sentences import describe_contrast
 from cmlib.topdown.slot_summary import is_bounded
 from cmlib.topdown.table_choice import slots_as_cycles
@@ -76,7 +77,7 @@ def compare_phases(
     Parameters
     ----------
     rows : DataFrame
-        The phases, a row each, from :func:`cmlib.topdown.run_levels.phases`.
+        The phases, a row each, from :func:`cmlib.topdown.phase_cuts.phases`.
     run : (DataFrame, DataFrame)
         Counts and running shares of the run.
     costs : cmlib.topdown.costs.Costs

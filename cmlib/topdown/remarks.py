@@ -1,6 +1,7 @@
-"""Describe what makes a recording hard to trust: events that were hardly counted, running shares not known, and so on.
+"""Write the remarks below a summary, which say why the counts may be unreliable.
 
-:func:`describe_doubts` returns sentences, one for each doubt; they are the remarks below a summary.
+For example, some events were counted for a small part of the time, or their counts are impossible.
+:func:`describe_doubts` returns one sentence per reason.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from cmlib.topdown.category_tables import tables
 from cmlib.topdown.costs import known_costs, read_costs
-from cmlib.topdown.run_levels import totals
+from cmlib.topdown.event_totals import totals
 from cmlib.topdown.table_choice import choose_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_THIN = 0.05  # running share below which a remark says that the event's total is not to be trusted
-_MOST_NAMED = 3  # longer lists of events are cut short
-_SHORT_S = 0.01  # time below which the start of the process is a large part of a run
-# Kinds of perf's generic stall events, which count different things on different processors.
+_HARDLY_COUNTED = 0.05  # running share below which the total of an event is unreliable
+_MOST_NAMED = 3  # longer lists of events are shortened
+_SHORT_S = 0.01  # in a shorter run, the start of the process takes a large part of the time
+# Kinds of perf's generic stall events. They count different cycles on different processors.
 _GENERIC_STALLS = ("front-end stall", "back-end stall")
 
 
@@ -35,31 +36,34 @@ def describe_doubts(
     account: dict | None,
     impossible: Mapping[str, str],
 ) -> list[str]:
-    """Describe what makes a recording hard to trust.
+    """Describe why the counts of a recording may be unreliable.
 
     Parameters
     ----------
     runs : sequence of (DataFrame, DataFrame)
-        Counts and running shares of each run, without impossible counts.
-    hidden, uncounted : collection of str
-        Events with zeros that had no turn on a counter; events that were not counted at all.
+        Counts and running shares of each run, without impossible counts. A running share is the fraction of the time
+        in which the event was counted.
+    hidden : collection of str
+        Events that were recorded as 0 although they were not counted.
+    uncounted : collection of str
+        Events that were recorded as not counted.
     core : str
-        PMU of the one kind of core that was counted; "" if there is only one kind.
+        PMU of the kind of core that was counted; "" if the processor has only one kind.
     is_user : bool
         True if only user mode was counted.
     processor : str or None
         Name of the processor; None if not known.
     levels : dict of str to float
-        Levels of the program, as they are shown.
+        Figures of the program, for example ``seconds``.
     account : dict or None
         The part ``account`` of the summary.
     impossible : dict of str to str
-        Why an event can't be true, by event.
+        Reason why a count is impossible, by event.
 
     Returns
     -------
     list of str
-        Sentences, the most important first.
+        One sentence per reason, the most important first. Empty if no reason was found.
     """
     is_exact = account is not None and account["how"] == "counted"
     sentences = [
@@ -79,7 +83,7 @@ def describe_doubts(
         sentences.append(f"Not counted at all, or not supported: {_enumerate_some(sorted(uncounted))}.")
     if any(running.isna().any(axis=None) for _, running in runs):
         sentences.append("The recording contains no running shares.")
-    sentences.append(_describe_thin(runs, account))
+    sentences.append(_describe_hardly_counted(runs, account))
     if not is_exact:
         sentences.append(_describe_stalls(runs, processor))
     sentences.append(_describe_other_table(runs, processor))
@@ -87,7 +91,7 @@ def describe_doubts(
 
 
 def _describe_short_run(levels):
-    """Warn of a run that is so short that starting the process is a large part of it."""
+    """Warn of a short run, in which the start of the process takes a large part of the time."""
     seconds = levels.get("seconds", _SHORT_S)
     if not levels.get("faults") or seconds >= _SHORT_S:
         return ""
@@ -95,7 +99,7 @@ def _describe_short_run(levels):
 
 
 def _describe_impossible(impossible):
-    """Name the counts that can't be true, each reason once."""
+    """Give the reasons why counts are impossible, each once."""
     if not impossible:
         return ""
     reasons = "; ".join(dict.fromkeys(impossible.values()))
@@ -103,7 +107,7 @@ def _describe_impossible(impossible):
 
 
 def _describe_core(core):
-    """Explain that counts of one kind of core are scaled to the whole time."""
+    """Explain that perf scales the counts of one kind of core to the whole time."""
     if not core:
         return ""
     return (
@@ -113,37 +117,39 @@ def _describe_core(core):
 
 
 def _describe_user_mode(is_user):
-    """Explain what is missing where only user mode was counted."""
+    """Explain what is missing if only user mode was counted."""
     if not is_user:
         return ""
     return "Only user mode was counted: the kernel's work is not included, and the clock [GHz] is not known."
 
 
-def _describe_thin(runs, account):
-    """Name the events that were counted for a small part of the time, and whether the account uses them."""
-    thin = set()
+def _describe_hardly_counted(runs, account):
+    """Name the events that were counted for a small part of the time, and say if the account does not use them."""
+    hardly_counted = set()
     for _, running in runs:
-        share = running.mean(skipna=False)
-        thin.update(share.index[share < _THIN])
-    if not thin:
+        mean_shares = running.mean(skipna=False)
+        hardly_counted.update(mean_shares.index[mean_shares < _HARDLY_COUNTED])
+    if not hardly_counted:
         return ""
-    sentence = f"Counted for less than {100 * _THIN:.0f} % of the time: {_enumerate_some(sorted(thin))}"
+    names = _enumerate_some(sorted(hardly_counted))
+    sentence = f"Counted for less than {100 * _HARDLY_COUNTED:.0f} % of the time: {names}"
     categories = account["categories"] if account else []
-    used = {event for category in categories for event in category["events"]}
-    if used and not thin & used:  # printed shares name no events
+    used_events = {event for category in categories for event in category["events"]}
+    # An account that is based on printed shares has no events.
+    if used_events and not hardly_counted & used_events:
         sentence += "; not used for these shares"
     return f"{sentence}."
 
 
 def _describe_stalls(runs, processor):
-    """Give the stalled cycles that perf's generic events count [% of the cycles]."""
+    """Give the stalled cycles [% of the cycles] that perf's generic events count."""
     rates = totals(runs)["rate"]
     costs = read_costs()
     stalls = {event: 100 * rate for event, rate in rates.items() if costs.kind(event) in _GENERIC_STALLS}
     if not stalls:
         return ""
-    listed = ", ".join(f"{event} {percent:.3g} %" for event, percent in stalls.items())
-    sentence = f"Stalled cycles: {listed} of the cycles"
+    counted_stalls = ", ".join(f"{event} {percent:.3g} %" for event, percent in stalls.items())
+    sentence = f"Stalled cycles: {counted_stalls} of the cycles"
     if not processor:
         sentence += (
             "; they bound nothing, because the processor is not known and each one counts different cycles as "
@@ -153,7 +159,7 @@ def _describe_stalls(runs, processor):
 
 
 def _describe_other_table(runs, processor):
-    """Warn if the counts fit the table of another processor than the given one."""
+    """Warn if the counted events fit the top-down table of a processor other than the given one."""
     if processor not in tables():
         return ""
     rates = totals(runs)["rate"]
@@ -167,7 +173,7 @@ def _describe_other_table(runs, processor):
 
 
 def _enumerate_some(names):
-    """Return names as text; of more than three the first one, and how many more there are."""
+    """Join up to three names. Of more names, give the first and the number of the others."""
     if len(names) > _MOST_NAMED:
         return f"{names[0]} and {len(names) - 1} more"
     return ", ".join(names)

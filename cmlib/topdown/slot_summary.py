@@ -14,8 +14,8 @@ from cmlib.topdown.bounded_account import Bounds, bounds
 from cmlib.topdown.category_tables import LOSSES, read_table
 from cmlib.topdown.costs import UNKNOWN, read_costs
 from cmlib.topdown.deciding_command import command_for_intervals, command_for_totals
+from cmlib.topdown.event_totals import totals
 from cmlib.topdown.loss_advice import advise_on_losses, read_advice
-from cmlib.topdown.run_levels import totals
 from cmlib.topdown.runtimes import advice_for
 from cmlib.topdown.sentences import describe_disputed, describe_slots
 from cmlib.topdown.table_choice import slots_as_cycles

@@ -19,12 +19,14 @@ from cmlib.topdown.bounded_account import bounds
 from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.costs import UNKNOWN, read_costs
 from cmlib.topdown.cycle_costs import split_cycles
+from cmlib.topdown.event_totals import totals
 from cmlib.topdown.first_answer import NOT_KNOWN, FirstAnswer, find_first_answer
 from cmlib.topdown.implausible import IPC, find_impossible
 from cmlib.topdown.phase_contrast import Contrast, compare_phases
+from cmlib.topdown.phase_cuts import phases
 from cmlib.topdown.remarks import describe_doubts
-from cmlib.topdown.run_levels import counts_besides, levels_of_runs, phases, totals
-from cmlib.topdown.runtimes import runtime_of
+from cmlib.topdown.run_levels import RunMedians, levels_of_runs, select_other_counts
+from cmlib.topdown.runtimes import find_runtime
 from cmlib.topdown.sentences import (
     describe_counts,
     describe_levels,
@@ -307,7 +309,7 @@ def build_summary(
         modifier=modifier,
         core=core,
         metric_group=metric_group,
-        runtime=runtime_of(command),
+        runtime=find_runtime(command),
         command=command,
         interval_ms=1000 if whole_runs else _measure_interval_ms(possible_runs),
         whole_runs=whole_runs,
@@ -497,7 +499,8 @@ def _select_shown_counts(medians, slots, unused_counts):
     shares of them. `unused_counts` are the names of what the tool printed and of impossible counts.
     """
     has_slot_shares = bool((slots and slots.account) or unused_counts & {*LOSSES, "retired"})
-    return counts_besides(medians.counts, medians.levels, medians.ratios, is_bounded=has_slot_shares)
+    shown_medians = RunMedians(medians.levels, medians.ratios, medians.counts)
+    return select_other_counts(shown_medians, has_slot_shares=has_slot_shares)
 
 
 def _list_doubts(runs, recording, counted, medians, slots, impossible):
