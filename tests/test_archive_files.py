@@ -29,7 +29,7 @@ from cmlib.io import archive, regions, samples, store
 from cmlib.io.archive import ArchiveError, files, write_whole
 from cmlib.io.regions import load_recording
 from cmlib.report.manifests import read_manifests
-from cmlib.report.run import results_lock
+from cmlib.report.run import lock_results
 from tests.processes import processes, wait_until
 from tests.small_runs import add_run, store_lines
 from tests.soft_recordings import ROOT, make, runs
@@ -83,7 +83,7 @@ def test_what_is_no_file_in_the_store_s_place_is_refused_and_not_waited_for(tmp_
 def test_what_is_no_lock_of_results_is_refused_and_not_waited_for(tmp_path, kind):
     (tmp_path / ".lock").touch()
     put_in_place(tmp_path / ".lock", kind)
-    with pytest.raises((CmlibError, IsADirectoryError)), results_lock(tmp_path):
+    with pytest.raises((CmlibError, IsADirectoryError)), lock_results(tmp_path):
         pass
 
 

@@ -154,7 +154,7 @@ def test_a_slower_program_is_found_and_what_was_kept_is_compared_again(built, tm
     assert set(runs["000"]) == {"function", "location", "page-faults", "context-switches"}
     assert about["session"] == load_recording(tmp_path / "kept/new.json")[0]["session"]
     done = compared(*SOFTWARE, "--keep", tmp_path / "kept", old, new, code=2)
-    assert "holds old.csv.gz, old.json, new.csv.gz, new.json already" in done.stderr
+    assert "already contains old.csv.gz, old.json, new.csv.gz, new.json" in done.stderr
     # With a command now it is no pair, and only what is more than drift counts.
     mixed = compared("--runs", "8", tmp_path / "kept/old.json", new, code=1)
     assert "not in pairs" in mixed.stdout and "relevant from 25 %" in mixed.stdout
@@ -192,10 +192,10 @@ def test_contention_for_a_lock_is_found_in_its_region_for_real(built, tmp_path):
     ("arguments", "reason"),
     [
         (["nonesuch", "{0}/work 1"], "nor a command"),
-        (["'unbalanced", "{0}/work 1"], "can't be split into words"),
+        (["'unbalanced", "{0}/work 1"], "is not valid shell syntax"),
         (["{0}/work", "{0}/work 1"], "failed with exit code 139 (signal 11)"),
         (["{0}/lock 0", "{0}/work 1"], "only `"),
-        (["{0}/work 1", "{0}/none.json"], "no recording"),
+        (["{0}/work 1", "{0}/none.json"], "does not exist"),
         (["--runs", "3", "{0}/work 1", "{0}/work 1"], "at least 10 are needed"),
         (["--events", "nonesuch", "{0}/work 1", "{0}/work 1"], "neither a software event"),
         (["--events", "no:such", "{0}/work 1", "{0}/work 1"], "no such tracepoint"),
@@ -335,7 +335,7 @@ def test_recordings_that_cannot_be_compared_are_refused(tmp_path):
         "at least": kept(tmp_path, "c", n_runs=1),
     }.items():
         assert reason in told(old, new, code=2)["refused"][0]
-    assert "--events is for commands" in compared("--events", "cycles", old, old, code=2).stderr
+    assert "--events is only for commands" in compared("--events", "cycles", old, old, code=2).stderr
 
 
 @pytest.fixture

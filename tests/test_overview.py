@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cmlib import places, plot, report, topdown
-from cmlib.report.manifests import note_left_out
+from cmlib.report.manifests import record_skipped
 from cmlib.report.overview import read_answer
 from cmlib.report.page_filters import page_template
 from cmlib.report.program import ANSWERS_VERSION, CATEGORIES, describe_row
@@ -47,7 +47,7 @@ def folder(tmp_path_factory):
     study.figure(small_figure(), "errors", "Errors.")
     for results in (look, ranking, study):
         results.save()
-    note_left_out(out / "smoke", "repair", "Repair", "Nothing is recorded: run `cmlib record NAME`.")
+    record_skipped(out / "smoke", "repair", "Repair", "Nothing is recorded: run `cmlib record NAME`.")
     report.build_index(out / "smoke")
     return out / "smoke"
 

@@ -208,26 +208,26 @@ def test_files_of_parameters_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"- program\n- all\n", "holds list instead of lines `name: value`"),
-        (b"program all\n", "holds str instead of"),
+        (b"- program\n- all\n", "contains list instead of lines `name: value`"),
+        (b"program all\n", "contains str instead of"),
         (b"n_steps: 30\nprogram: all\nn_steps: 40\n", "n_steps is given twice"),
         (b"{jobs: 1, jobs: 1}", "jobs is given twice"),
-        (b"n_steps: [30\n", "is not YAML that can be read: while parsing"),
-        (b"a: 1\n\tb: 2\n", "is not YAML"),
+        (b"n_steps: [30\n", "is not valid YAML: while parsing"),
+        (b"a: 1\n\tb: 2\n", "is not valid YAML"),
         (
             "program: größer\n".encode("latin-1"),
-            "is not YAML that can be read: unacceptable character #x00f6",
+            "is not valid YAML: unacceptable character #x00f6",
         ),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "is not YAML"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "is not valid YAML"),
         (b"a: 1\n---\nb: 2\n", "expected a single document"),
         (b"when: 2026-13-45\n", "month must be in 1..12"),
-        (b"a: !!int ''\n", "is not YAML"),
-        (b"a: !!python/object:os.system x\n", "is not YAML"),
-        (b"a: " + b"[" * 600, "is not YAML"),
-        (b"a: " + b"9" * 5000 + b"\n", "is not YAML"),
+        (b"a: !!int ''\n", "is not valid YAML"),
+        (b"a: !!python/object:os.system x\n", "is not valid YAML"),
+        (b"a: " + b"[" * 600, "is not valid YAML"),
+        (b"a: " + b"9" * 5000 + b"\n", "is not valid YAML"),
         (b"3: x\n", "3 is not a parameter name"),
         (b"no: x\n", "False is not a parameter name"),
-        (b"? [a]\n: b\n", "is not YAML"),
+        (b"? [a]\n: b\n", "is not valid YAML"),
     ],
 )
 def test_a_file_that_holds_no_parameters_is_named(tmp_path, content, says):
@@ -235,6 +235,15 @@ def test_a_file_that_holds_no_parameters_is_named(tmp_path, content, says):
     with pytest.raises(ValueError, match=r"02\.yaml") as refused:
         report.read_parameters(tmp_path / "02.yaml")
     assert says in str(refused.value) and len(str(refused.value).splitlines()) == 1
+
+
+def test_two_different_values_of_a_setting_are_refused(tmp_path):
+    file = tmp_path / "02.yaml"
+    file.write_text("jobs: 2\nsettings:\n  jobs: 8\n")
+    with pytest.raises(ValueError, match=r"02\.yaml: jobs has two values, 2 and, under settings, 8"):
+        report.read_parameters(file)
+    file.write_text("jobs: 8\nsettings:\n  jobs: 8\n")
+    assert report.read_parameters(file) == {"jobs": 8}
 
 
 tokens = st.sampled_from(
@@ -302,9 +311,9 @@ _ALIASES = f"[&a [x,x,x,x,x,x,x,x,x]{''.join(_LISTS)}]"
         (["-p", "program=505"], "takes a str, got 505; write it in quotes"),
         (["-p", "profile=live"], "the profile is the command's first argument, 'smoke'"),
         (["-p", f"program={_ALIASES}"], "program takes a str, got [['x', 'x'"),
-        (["-p", "program=!!timestamp x"], "program: the value '!!timestamp x' is not YAML that can be read"),
-        (["-p", f"program={'[' * 600}"], "[[[[… is not YAML that can be read"),
-        (["-p", "n_seeds=2026-13-45"], "n_seeds: the value '2026-13-45' is not YAML that can be read: month"),
+        (["-p", "program=!!timestamp x"], "program: the value '!!timestamp x' is not valid YAML"),
+        (["-p", f"program={'[' * 600}"], "[[[[… is not valid YAML"),
+        (["-p", "n_seeds=2026-13-45"], "n_seeds: the value '2026-13-45' is not valid YAML: month"),
     ],
 )
 def test_the_command_line_refuses_the_same(given, says):

@@ -9,7 +9,7 @@ import pytest
 
 from cmlib.io import absent, public
 from cmlib.report import Results
-from cmlib.report.manifests import note_left_out
+from cmlib.report.manifests import record_skipped
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOK = "03_ranking"
@@ -89,7 +89,7 @@ def test_a_number_changed_by_hand_fails(results):
 
 def test_a_notebook_that_was_left_out_is_not_compared(results, capsys):
     write_results(results, notebook="04_other", numbers=[])
-    note_left_out(results / "tiny", NOTEBOOK, "T", "nothing recorded yet")
+    record_skipped(results / "tiny", NOTEBOOK, "T", "nothing recorded yet")
     assert differences(results) == []
     (line,) = tool.compare_run(results / "tiny", tool.REFERENCE / "tiny").not_compared
     assert line.startswith(NOTEBOOK) and "nothing recorded yet" in line

@@ -24,7 +24,7 @@ from cmlib.io.provenance import (
     forget_read,
     note_read,
 )
-from cmlib.report.manifests import place_of, read_manifests
+from cmlib.report.manifests import read_manifests, results_subdir
 from tests.small_notebooks import NOTHING, SUMMARY, saving, write_profile
 from tests.small_runs import add_run
 
@@ -331,7 +331,7 @@ def test_a_report_of_one_program_is_of_the_notebooks_that_are_about_any(live, tm
 
 @pytest.mark.parametrize("program", ["..", "../../x", "/x", "a,../b"])
 def test_no_name_leads_out_of_the_results(program):
-    place = place_of("live", {"program": program})
+    place = results_subdir("live", {"program": program})
     assert place.count("/") == 1 and ".." not in place.split("/")
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from cmlib.report.kernels import give_ipython_a_folder
+from cmlib.report.kernels import set_ipython_folder
 from cmlib.scratch import lasting_folder
 
 # Makes temporary folders as an argument says, prints their paths, and waits.
@@ -71,10 +71,10 @@ def test_ipython_gets_a_folder_that_is_removed_where_the_home_cannot_be_written(
     """IPython would otherwise make three folders in each run of a notebook, and leave them."""
     monkeypatch.delenv("IPYTHONDIR", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    give_ipython_a_folder()
+    set_ipython_folder()
     assert "IPYTHONDIR" not in os.environ
     monkeypatch.setenv("IPYTHONDIR", "restored at the end")
     monkeypatch.delenv("IPYTHONDIR")
     monkeypatch.setenv("HOME", str(tmp_path / "absent"))
-    give_ipython_a_folder()
+    set_ipython_folder()
     assert os.environ["IPYTHONDIR"] == str(lasting_folder())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cmlib import places, report
-from cmlib.report.run import results_lock
+from cmlib.report.run import lock_results
 from tests.processes import wait_until
 from tests.small_notebooks import SUMMARY, saving, write_profile
 
@@ -137,7 +137,7 @@ def test_a_second_run_is_refused_and_one_that_was_killed_is_not_in_the_way(runni
     assert sorted(file.name for file in (tmp_path / "tiny").glob("*.partial*")) == drafts
     run.kill()
     run.wait()
-    with results_lock(tmp_path / "tiny"):
+    with lock_results(tmp_path / "tiny"):
         pass
     assert wait_until(lambda: not any(map(is_running, kernels)))
 

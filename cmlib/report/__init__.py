@@ -1,9 +1,9 @@
-"""Run the notebooks of a profile, keep their results, and lay these out as HTML pages.
+"""Run the notebooks of a profile and write their results as HTML pages.
 
-A profile is a set of values for the notebooks' parameters, such as ``smoke`` (small) and ``paper`` (full).
-:func:`run_profile` runs them; a notebook keeps its results with :class:`Results`. Names are loaded when they are first
-used, so that a notebook that keeps its results does not load the code that runs notebooks. ValueError for an unknown
-profile, notebook or parameter, NotebookError for a notebook that fails.
+A profile is a set of parameter values for the notebooks. For example, ``smoke`` (small) and ``paper`` (full).
+:func:`run_profile` runs the notebooks of a profile. A notebook saves its figures, tables and numbers with
+:class:`Results`. Names are imported on first use, so that a notebook does not import the code that runs
+notebooks.
 """
 
 import lazy_loader

@@ -1,13 +1,16 @@
-"""Write the diagnosis of one run of a program (`cmlib diagnose`) as a single HTML page without other files.
+"""Write the diagnosis of one run of a program as an HTML page.
 
-The page of a measured run shows its slices (short stretches), each with a class that says what limits it. The page of
-a run simulated by Valgrind shows its phases (stretches with similar counts), with estimated cycles by cause. Both
-functions take an answer (dict) and the profile that it was made from, and return HTML (str). They do not check their
-arguments.
+:func:`diagnosis_page` is for measured runs. It shows the class of each slice of the run, which says what
+limits it. :func:`simulated_page` is for runs under Valgrind. It shows the estimated cycles of each phase by
+cause. A slice is a short interval, and a phase is a sequence of similar slices. ``cmlib diagnose`` writes
+these pages.
 """
+
+from __future__ import annotations
 
 import io
 import re
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -17,23 +20,29 @@ from cmlib.plot.fingerprint import phase_timeline
 from cmlib.plot.series import simulated_phases
 from cmlib.report.page_filters import page_template
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def diagnosis_page(answer, profile, trained):
-    """Make the HTML page of a measured program: its slices and phases by class, and what to do about them.
+    from cmlib.experiments.diagnosis import Profile, SimulatedProfile
+    from cmlib.experiments.micro.fingerprint import Fingerprints
+
+
+def diagnosis_page(answer: dict, profile: Profile, trained: Fingerprints) -> str:
+    """Render the page of a measured run.
 
     Parameters
     ----------
     answer : dict
         Result of :func:`cmlib.experiments.diagnosis.answer_measured`.
     profile : cmlib.experiments.diagnosis.Profile
-        The profile from which the answer was made.
+        Counts and classes from which the answer was made.
     trained : cmlib.experiments.micro.fingerprint.Fingerprints
-        Recordings on which the classifier was trained; the page names their processor and their numbers of runs and
-        events.
+        Recordings on which the classifier was trained. The page shows their processor and number.
 
     Returns
     -------
     str
+        HTML without links to other files.
     """
     about = (
         f"{answer['slices']} slices. Labelled by a decision tree over {sum(map(len, trained.meta['groups']))} "
@@ -41,22 +50,23 @@ def diagnosis_page(answer, profile, trained):
         f"{trained.meta['machine']['microarchitecture']}."
     )
     figure, _ = phase_timeline(profile.labelled, profile.pace)
-    return _fill("diagnosis.html.j2", figure, title=answer["name"], about=about, **answer)
+    return _fill_template("diagnosis.html.j2", figure, title=answer["name"], about=about, **answer)
 
 
-def simulated_page(answer, profile):
-    """Make the HTML page of a simulated run: its phases, and its counts with rates per 1,000 instructions.
+def simulated_page(answer: dict, profile: SimulatedProfile) -> str:
+    """Render the page of a simulated run.
 
     Parameters
     ----------
     answer : dict
         Result of :func:`cmlib.experiments.diagnosis.answer_simulated`.
     profile : cmlib.experiments.diagnosis.SimulatedProfile
-        The profile from which the answer was made.
+        Counts and phases from which the answer was made.
 
     Returns
     -------
     str
+        HTML without links to other files.
     """
     events, totals = simulated_events(), profile.counts.sum()
     table = events.assign(count=totals, rate=1000 * totals / totals["sim.instructions"])
@@ -64,12 +74,12 @@ def simulated_page(answer, profile):
     figure, _ = simulated_phases(parts, profile.phases["start"])
     counts = table.rename_axis("event").reset_index().to_dict("records")
     title = f"{answer['name']} (simulated)"
-    return _fill("simulated_diagnosis.html.j2", figure, title=title, counts=counts, **answer)
+    return _fill_template("simulated_diagnosis.html.j2", figure, title=title, counts=counts, **answer)
 
 
-def _fill(page, figure, **values):
-    """Fill a figure (as SVG) and `values` into the template `page` (name of its file); return the HTML (str)."""
+def _fill_template(template_name: str, figure: Figure, **values: Any) -> str:
+    """Render a template with a figure as SVG."""
     file = io.BytesIO()
     figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
     svg = re.sub(r"^.*?(?=<svg)", "", file.getvalue().decode(), flags=re.S)
-    return page_template(page).render(svg=Markup(svg), **values)
+    return page_template(template_name).render(svg=Markup(svg), **values)

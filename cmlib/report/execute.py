@@ -1,12 +1,14 @@
-"""Execute one notebook with Papermill, and keep it and its HTML page beside its results.
+"""Execute a notebook and write its HTML page.
 
-`execute` takes the notebook's path, its parameters, a folder and the names of pages, and returns nothing.
-NothingRecordedError if nothing is recorded for it, NotebookError if it fails.
+:func:`execute` runs the notebook with Papermill. The executed notebook and its page are moved to the folder
+of the notebook's results.
 """
 
 import contextlib
 import logging
 import tempfile
+from collections.abc import Collection
+from pathlib import Path
 
 import nbformat
 import papermill
@@ -18,86 +20,90 @@ from traitlets.config import Config
 
 from cmlib.errors import NotebookError, NothingRecordedError
 from cmlib.io.archive import atomic_replace
-from cmlib.report.manifests import BY_PROGRAM, failed_notebook, remove_drafts
+from cmlib.report.manifests import BY_PROGRAM, failed_notebook_path, remove_drafts
 from cmlib.report.notebook_page import write_page
-from cmlib.report.parameters import for_papermill
+from cmlib.report.parameters import group_settings
 from cmlib.scratch import scratch_folder
 
-# Papermill's own messages on kernels are left out, as execute() raises an error for them.
+# Suppress Papermill's messages on kernels, because execute() raises errors for them.
 logging.getLogger("papermill").setLevel(logging.CRITICAL)
 
 
-def execute(notebook, parameters, folder, pages):
-    """Execute a notebook, and keep it and its page beside its results.
+def execute(notebook: Path, parameters: dict, folder: Path, pages: Collection[str]) -> None:
+    """Execute a notebook and write its HTML page.
 
-    `folder/NAME` then contains the results, the executed notebook (NAME.ipynb) and its page (NAME.html).
+    The executed notebook is written to ``folder/NAME/NAME.ipynb``, and its page to ``folder/NAME/NAME.html``.
+    If a cell fails, the cells executed so far are written to ``folder/NAME.failed.ipynb``.
 
     Parameters
     ----------
     notebook : Path
-        Its .ipynb file.
+        The .ipynb file.
     parameters : dict
-        Values by name.
+        Values keyed by parameter name.
     folder : Path
-        Results of a profile.
+        Results of the profile.
     pages : collection of str
-        Names of the notebooks that have a page in the folder, or get one in this run.
+        Names of the notebooks to which pages can be linked.
 
     Raises
     ------
     NothingRecordedError
-        If the notebook raises it or an UnfitRecordingError.
+        If the notebook needs recordings that do not exist.
     NotebookError
-        If a cell fails for another reason (the cells executed so far are kept in NAME.failed.ipynb), the notebook
-        saves no results, the kernel dies or can't be started, or nothing can be written.
+        If a cell fails, the kernel dies, the notebook saves no results, or a file cannot be written.
     """
-    draft, unfinished = folder / f"{notebook.stem}.partial.ipynb", failed_notebook(folder, notebook.stem)
+    draft = folder / f"{notebook.stem}.partial.ipynb"
+    unfinished = failed_notebook_path(folder, notebook.stem)
     try:
-        # Papermill would wait for the reader of a FIFO in the draft's place.
+        # If the draft were a FIFO, Papermill would wait for its reader.
         remove_drafts(folder, notebook.stem)
-        _execute_with_kernel(notebook, draft, for_papermill(notebook, parameters), folder)
-        reason = _keep_executed(draft)
-        if reason and (folder / f"{notebook.stem}.partial").is_dir():  # it ended before it saved its results
+        _execute_with_kernel(notebook, draft, group_settings(notebook, parameters), folder)
+        reason = _cut_at_error(draft)
+        if reason and (folder / f"{notebook.stem}.partial").is_dir():  # no results were saved
             remove_drafts(folder, notebook.stem)
             raise NothingRecordedError(reason)
         if parameters.get("profile", "").partition("/")[0] == BY_PROGRAM:
             remove_answer(draft)
-        _settle_with_page(notebook, draft, folder, pages)
+        _keep_with_page(notebook, draft, folder, pages)
         unfinished.unlink(missing_ok=True)
     except PapermillExecutionError as error:
         if error.ename == NothingRecordedError.__name__:
             remove_drafts(folder, notebook.stem)
             raise NothingRecordedError(error.evalue) from None
         atomic_replace(draft, unfinished)
-        raise NotebookError(_explain(notebook, error, unfinished)) from None
+        raise NotebookError(_describe_failure(notebook, error, unfinished)) from None
     except (RuntimeError, NoSuchKernel, ConnectionError, EOFError) as error:
         remove_drafts(folder, notebook.stem)
         raise NotebookError(
-            f"{notebook.name}: its kernel could not be started, or died, as it does when memory runs out: {error}"
+            f"{notebook.name}: its kernel could not be started or died, for example because memory ran out: {error}"
         ) from error
     except OSError as error:
         remove_drafts(folder, notebook.stem)
-        folders = f"{folder}, or to {tempfile.gettempdir()}"
-        raise NotebookError(f"{notebook.name}: could not write to {folders}: {error}") from None
+        raise NotebookError(
+            f"{notebook.name}: could not write to {folder} or {tempfile.gettempdir()}: {error}"
+        ) from None
 
 
-def remove_answer(notebook):
-    """Remove the cells tagged ``answer`` from a notebook, because they describe cmlib's own recordings.
+def remove_answer(notebook: str | Path) -> None:
+    """Remove the cells tagged ``answer`` from a notebook file.
+
+    These cells describe cmlib's own recordings, not the user's.
 
     Parameters
     ----------
     notebook : path
-        Its .ipynb file, which is rewritten.
+        The .ipynb file, which is rewritten.
     """
     node = nbformat.read(notebook, as_version=4)
     node, _ = TagRemovePreprocessor(remove_cell_tags={"answer"}).preprocess(node, {})
     nbformat.write(node, notebook)
 
 
-def _keep_executed(notebook):
-    """Keep the cells of a notebook's file (path) up to the one that ended it early.
+def _cut_at_error(notebook: Path) -> str:
+    """Remove the cells after the first error from a notebook file.
 
-    Return the line (str) that says why it ended there; "" if all cells were executed.
+    Return the message of the error, or "" if there is none.
     """
     node = nbformat.read(notebook, as_version=4)
     for number, cell in enumerate(node.cells):
@@ -109,20 +115,19 @@ def _keep_executed(notebook):
     return ""
 
 
-def _settle_with_page(notebook, draft, folder, pages):
-    """Move the executed notebook `draft` (path) to its results, and write its page beside it.
-
-    NotebookError if it saved no results.
-    """
+def _keep_with_page(notebook: Path, draft: Path, folder: Path, pages: Collection[str]) -> None:
+    """Move an executed notebook to its results, and write its page."""
     target = folder / notebook.stem / f"{notebook.stem}.ipynb"
     if not target.parent.is_dir():
-        raise NotebookError(f"{notebook.name} did not save its results; its last cell calls results.save().")
+        raise NotebookError(
+            f"{notebook.name} did not save its results. Call results.save() in its last cell."
+        )
     atomic_replace(draft, target)
     write_page(notebook, nbformat.read(target, as_version=4), folder, pages)
 
 
-def _execute_with_kernel(notebook, draft, parameters, folder):
-    """Execute a notebook into the file `draft`, with a kernel that is reached by sockets in a temporary folder."""
+def _execute_with_kernel(notebook: Path, draft: Path, parameters: dict, folder: Path) -> None:
+    """Execute a notebook into the file `draft`. The kernel's sockets are in a temporary folder."""
     with scratch_folder() as sockets, contextlib.closing(ensure_event_loop()):
         connection = {"transport": "ipc", "connection_file": f"{sockets}/kernel.json"}
         papermill.execute_notebook(
@@ -138,13 +143,10 @@ def _execute_with_kernel(notebook, draft, parameters, folder):
         )
 
 
-def _explain(notebook, error, unfinished):
-    """Return the message (str) for a cell that failed.
-
-    It contains the cell's first line, the error, and the path of the `unfinished` notebook.
-    """
+def _describe_failure(notebook: Path, error: PapermillExecutionError, unfinished: Path) -> str:
+    """Write the message for a failed cell: its first line, the error and the unfinished notebook."""
     first = next((line for line in error.source.splitlines() if line.strip()), "")
     return (
         f"{notebook.name}, cell {error.cell_index} (`{first.strip()}`): {error.ename}: {error.evalue}\n"
-        f"The notebook as far as it came: {unfinished}"
+        f"The cells executed so far are in {unfinished}"
     )

@@ -1,12 +1,12 @@
-"""Convert the Markdown of captions, findings and notes (bold, emphasis, code) to HTML or to plain text.
+"""Convert bold, emphasis and code in Markdown to HTML or to plain text.
 
-:func:`to_html` and :func:`strip_markup` take and return a str. These sentences contain names of events and programs
-from files that anybody may have written, so HTML and links in them stay text. Marks without an end stay text, too; no
-error is raised.
+:func:`to_html` and :func:`strip_markup` take and return a str. HTML and links in the text are escaped,
+because sentences contain names from files of unknown origin.
 """
 
 import html
 import re
+from collections.abc import Callable
 
 __all__ = ["strip_markup"]
 
@@ -17,20 +17,20 @@ _MARK = re.compile(
 )
 
 
-def to_html(text):
+def to_html(text: str) -> str:
     """Convert a sentence in Markdown to HTML.
 
     Parameters
     ----------
     text : str
-        May contain bold, emphasis and code.
+        Sentence with bold, emphasis or code.
 
     Returns
     -------
     str
-        Bold, emphasis and code become elements; all else is escaped.
+        HTML elements for bold, emphasis and code. Other markup is escaped.
     """
-    return _write(text, html.escape, lambda tag, inner: f"<{tag}>{inner}</{tag}>")
+    return _write(text, html.escape, lambda tag, content: f"<{tag}>{content}</{tag}>")
 
 
 def strip_markup(text: str) -> str:
@@ -39,22 +39,31 @@ def strip_markup(text: str) -> str:
     Parameters
     ----------
     text : str
-        May contain bold, emphasis and code.
+        Sentence with bold, emphasis or code.
 
     Returns
     -------
     str
-        Without the marks of these.
+        The sentence without asterisks and backticks.
     """
-    return _write(text, str, lambda tag, inner: inner)
+    return _write(text, str, lambda tag, content: content)
 
 
-def _write(text, literal, element):
-    """Convert a sentence: apply `literal` to its text, and `element` (tag, content) to its marked parts."""
-    parts, end = [], 0
+def _write(text: str, write_text: Callable[[str], str], write_element: Callable[[str, str], str]) -> str:
+    """Convert a sentence by two functions.
+
+    `write_text` converts unmarked text. `write_element` converts the tag and content of marked text.
+    """
+    parts = []
+    end = 0
     for mark in _MARK.finditer(text):
         tag = next(tag for tag in ("code", "strong", "em") if mark[tag] is not None)
-        inner = literal(mark["code"].strip()) if tag == "code" else _write(mark[tag], literal, element)
-        parts += [literal(text[end : mark.start()]), element(tag, inner)]
+        if tag == "code":
+            content = write_text(mark["code"].strip())
+        else:
+            content = _write(mark[tag], write_text, write_element)
+        parts.append(write_text(text[end : mark.start()]))
+        parts.append(write_element(tag, content))
         end = mark.end()
-    return "".join([*parts, literal(text[end:])])
+    parts.append(write_text(text[end:]))
+    return "".join(parts)

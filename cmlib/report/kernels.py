@@ -1,7 +1,7 @@
-"""Start Jupyter kernels by forking a process that has loaded the libraries, as loading them takes seconds.
+"""Start Jupyter kernels quickly by forking a process that has imported the libraries.
 
-After :func:`prepare`, Papermill starts its kernels that way; :func:`kill_all` ends them. InterpreterError if this
-Python can't be started as another process; Jupyter's client raises all other errors.
+Importing the libraries takes seconds. :func:`prepare` starts the process and makes Papermill use it.
+:func:`kill_all` ends all kernels. ``kernels.yaml`` lists the modules to import.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
@@ -25,38 +26,54 @@ _forked = multiprocessing.get_context("forkserver")
 _forked.set_forkserver_preload(yaml_beside(__file__))
 
 
-def prepare():
-    """Start the process to fork from, and make Jupyter's client start kernels by :class:`ForkedKernel`.
+def prepare() -> None:
+    """Start the process that forks kernels, and make Jupyter use it.
 
-    Call it once, before the first kernel. InterpreterError if the process can't be started.
+    Call it once before the first kernel.
+
+    Raises
+    ------
+    InterpreterError
+        If the process cannot be started.
     """
-    # Multiprocessing does not say that it could not start its server; whoever connects to it is refused then.
+    # Multiprocessing does not report that its server could not be started. Later connections would be refused.
     check_interpreter(os.fsdecode(multiprocessing.spawn.get_executable()))
-    give_ipython_a_folder()
+    set_ipython_folder()
     KernelProvisionerFactory.instance().default_provisioner_name = _NAME
-    # Where multiprocessing puts its sockets: else in a folder that stays if this process is killed.
-    multiprocessing.current_process()._config.setdefault("tempdir", str(lasting_folder()))
+    # The folder for multiprocessing's sockets. The default folder would remain if this process is killed.
+    process: Any = multiprocessing.current_process()
+    process._config.setdefault("tempdir", str(lasting_folder()))
     with no_interrupts_inherited():
         multiprocessing.forkserver.ensure_running()
 
 
-def kill_all():
-    """Kill the kernels that this process has started, even if they are computing."""
+def kill_all() -> None:
+    """Kill all kernels that this process started, including busy ones."""
     for child in multiprocessing.active_children():
         if isinstance(child, _Kernel):
             child.kill()
 
 
 class ForkedKernel(LocalProvisioner):
-    """A kernel provisioner (what starts kernels for Jupyter's client) that forks Python kernels.
+    """Kernel provisioner that forks Python kernels.
 
-    They end with the process that started them.
+    A provisioner starts kernels for Jupyter's client. The kernels end with the process that started them.
     """
 
-    async def launch_kernel(self, cmd, **kwargs):
-        """Start a kernel with the arguments in the command line `cmd` (list of str), and return its connection (dict).
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> dict:
+        """Fork a kernel and return its connection.
 
-        Jupyter's client calls it, with the variables ``env`` and the working directory ``cwd``.
+        Parameters
+        ----------
+        cmd : list of str
+            Command line of a kernel. The arguments after the module's name are used.
+        **kwargs
+            Environment variables ``env`` and working directory ``cwd``.
+
+        Returns
+        -------
+        dict
+            Connection of the kernel.
         """
         arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
         self.process = _Kernel(target=_serve, args=(arguments, kwargs["env"], kwargs.get("cwd")))
@@ -66,47 +83,47 @@ class ForkedKernel(LocalProvisioner):
 
 
 class _Kernel(_forked.Process):  # type: ignore[name-defined]
-    """A kernel's process with the methods of :class:`subprocess.Popen` that Jupyter's client calls."""
+    """Process of a kernel, with the methods of :class:`subprocess.Popen` that Jupyter calls."""
 
     stdin = stdout = stderr = None
 
-    def poll(self):
-        """Return the exit code (int) of the process; None while it runs."""
+    def poll(self) -> int | None:
+        """Return the exit code, or None if the process is running."""
         return self.exitcode
 
-    def wait(self):
-        """Wait until the process ends, and return its exit code."""
+    def wait(self) -> int | None:
+        """Wait for the end of the process and return its exit code."""
         self.join()
         return self.exitcode
 
-    def send_signal(self, signum):
-        """Send the signal `signum` (int) to the process, if it still runs."""
+    def send_signal(self, signum: int) -> None:
+        """Send a signal to the process. Nothing happens if it has ended."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signum)
 
 
-def _serve(arguments, env, cwd):
-    """Run a kernel in a forked process with these arguments, environment variables and working directory."""
+def _serve(arguments: list[str], env: dict[str, str], cwd: str | None) -> None:
+    """Run a kernel in the forked process."""
     from ipykernel.kernelapp import IPKernelApp
 
-    os.setsid()  # a process group of its own, to which Jupyter's client sends signals
+    os.setsid()  # Jupyter's client sends signals to the process group
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.environ.clear()
     os.environ.update(env)
-    # No warning is printed when resources of a killed kernel's workers are cleaned up.
-    quiet = [env.get("PYTHONWARNINGS"), "ignore:resource_tracker"]
-    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, quiet))
+    # Suppress a warning when the resources of a killed kernel's workers are cleaned up.
+    filters = [env.get("PYTHONWARNINGS"), "ignore:resource_tracker"]
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, filters))
     if cwd:
         os.chdir(cwd)
-    sys.path[:] = [place for place in sys.path if place]  # no modules from the working directory
+    sys.path[:] = [folder for folder in sys.path if folder]  # without the working directory
     threading.Thread(target=_end_with_parent, daemon=True).start()
     IPKernelApp.launch_instance(argv=arguments)
 
 
-def give_ipython_a_folder():
-    """Set IPYTHONDIR to a temporary folder if the home can't be written; this process's kernels inherit it.
+def set_ipython_folder() -> None:
+    """Set IPYTHONDIR to a temporary folder if the home folder is not writable.
 
-    Otherwise, IPython and Jupyter's client would make three temporary folders per run, and never remove them.
+    Otherwise, IPython and Jupyter would make three temporary folders per run and not remove them.
     """
     ipython_folder = Path("~/.ipython").expanduser()
     existing_folder = ipython_folder if ipython_folder.exists() else ipython_folder.parent
@@ -114,7 +131,9 @@ def give_ipython_a_folder():
         os.environ["IPYTHONDIR"] = str(lasting_folder())
 
 
-def _end_with_parent():
+def _end_with_parent() -> None:
     """End this process when its parent ends."""
-    multiprocessing.parent_process().join()
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
     os._exit(1)

@@ -56,7 +56,7 @@ class Manifests:
     failed: list
 
 
-def place_of(profile, parameters):
+def results_subdir(profile, parameters):
     """Return the name of a profile's folder among all results.
 
     Parameters
@@ -73,11 +73,11 @@ def place_of(profile, parameters):
     """
     if profile != BY_PROGRAM:
         return Path(profile).resolve().name  # of a folder that is elsewhere, its name alone
-    names = {safe_name(name) for name in split_names(str(parameters.get("program", "all")))}
+    names = {make_file_name(name) for name in split_names(str(parameters.get("program", "all")))}
     return f"{profile}/{','.join(sorted(names))}"
 
 
-def safe_name(program: str) -> str:
+def make_file_name(program: str) -> str:
     """Replace characters in a program's name, so that it is a single name of a file or folder and not a path."""
     return re.sub(r"^\.|[^\w.-]", "_", program)
 
@@ -119,13 +119,13 @@ def read_manifests(folder: str | Path) -> Manifests:
     """
     folder = Path(folder)
     left_out = [json.loads(read_file(file)) for file in sorted(folder.glob(f"*{_NOTE}"))]
-    with_page = notebooks_with_pages(folder)
+    with_page = find_notebooks_with_page(folder)
     for entry in left_out:
         entry["stored"] = page_address(entry["notebook"]) if entry["notebook"] in with_page else ""
     hidden = {entry["notebook"] for entry in left_out}
     command = command_of("/".join(folder.parts[-2:]) if folder.parent.name == BY_PROGRAM else folder.name)
     sections, damaged = [], []
-    for place in sorted(filter(_holds_results, folder.glob("*/"))):
+    for place in sorted(filter(_is_results_folder, folder.glob("*/"))):
         try:
             if place.name not in hidden:
                 sections.append(_read_manifest(place))
@@ -136,7 +136,7 @@ def read_manifests(folder: str | Path) -> Manifests:
     return Manifests(sections, left_out, damaged, failed)
 
 
-def note_left_out(folder, notebook, title, message):
+def record_skipped(folder, notebook, title, message):
     """Write a note that a notebook was left out because nothing is recorded for it.
 
     The notebook's next results remove the note.
@@ -156,7 +156,7 @@ def note_left_out(folder, notebook, title, message):
     write_whole(_note(folder, notebook), json.dumps(entry))
 
 
-def remove_note(folder, notebook):
+def remove_skip_record(folder, notebook):
     """Remove the note that a notebook was left out, if there is one.
 
     Parameters
@@ -185,7 +185,7 @@ def page_address(notebook):
     return f"{notebook}/{notebook}.html"
 
 
-def notebooks_with_pages(folder):
+def find_notebooks_with_page(folder):
     """List the notebooks that have a page.
 
     Parameters
@@ -203,7 +203,7 @@ def notebooks_with_pages(folder):
     return {subfolder.name for subfolder in subfolders if (subfolder / f"{subfolder.name}.html").is_file()}
 
 
-def failed_notebook(folder, notebook):
+def failed_notebook_path(folder, notebook):
     """Return the path at which a notebook with a failed cell is kept.
 
     Parameters
@@ -245,7 +245,7 @@ def _describe_failed(file):
     return {"notebook": name, "title": name, "message": f"as far as it came: `{file.name}`"}
 
 
-def _holds_results(place):
+def _is_results_folder(place):
     """Return True if a folder (Path) contains the finished results of a notebook."""
     result_files = (place / "manifest.json", place / f"{place.name}.ipynb")
     return place.suffix != ".partial" and any(file.is_file() for file in result_files)

@@ -51,9 +51,9 @@ def write_page(notebook, node, folder, pages):
         "metadata": {"name": read_heading(notebook)[0]},
         "files": _list_files(folder / notebook.stem),
         "home": folder.name if folder.parent.name == BY_PROGRAM else "",
-        **_neighbors(notebook.stem, pages),
+        **_find_neighbors(notebook.stem, pages),
     }
-    waiting = _export(notebook, node, folder / page_address(notebook.stem), pages, resources)
+    waiting = _export_page(notebook, node, folder / page_address(notebook.stem), pages, resources)
     written = set()
     while waiting:
         document = waiting.pop()
@@ -62,7 +62,7 @@ def write_page(notebook, node, folder, pages):
         node = nbformat.v4.new_notebook(cells=[cell])
         resources = {"metadata": {"name": document.stem}}
         page = folder / _DOCS / f"{document.stem}.html"
-        waiting |= _export(document, node, page, pages, resources) - written
+        waiting |= _export_page(document, node, page, pages, resources) - written
 
 
 def write_stored_page(notebook, folder, pages, reason):
@@ -87,14 +87,14 @@ def write_stored_page(notebook, folder, pages, reason):
     write_page(notebook, node, folder, pages)
 
 
-def _export(source, node, page, pages, resources):
+def _export_page(source, node, page, pages, resources):
     """Write one page, and return the documents (set of Path) to which it links.
 
     `source` is the path of the notebook or document, from which its links lead.
     """
     resources |= {"source": source, "pages": pages, "documents": set()}
     with _exporting:
-        html, resources = _exporter().from_notebook_node(node, resources)
+        html, resources = _make_exporter().from_notebook_node(node, resources)
     page.parent.mkdir(parents=True, exist_ok=True)
     write_whole(page, html)
     return resources["documents"]
@@ -109,7 +109,7 @@ def _find_page(target, resources):
     if _OUTSIDE.match(target):
         return target
     address, mark, heading = target.partition("#")
-    fragment = mark + _name_heading(heading)
+    fragment = mark + _make_heading_id(heading)
     if not address:
         return fragment
     file = (resources["source"].parent / address).resolve()
@@ -121,7 +121,7 @@ def _find_page(target, resources):
     return ""
 
 
-def _name_heading(text):
+def _make_heading_id(text):
     """Return the name (id) of a heading as links in Markdown write it: in lower case, without punctuation."""
     return re.sub(r"[^\w-]", "", unquote(unescape(text)).lower())
 
@@ -132,7 +132,7 @@ def _list_files(folder):
     return sorted(file.name for file in folder.glob("*") if file.suffix in suffixes)
 
 
-def _neighbors(name, pages):
+def _find_neighbors(name, pages):
     """Find the previous and the next notebook with a page, in reading order: a dict of resources for the template."""
     files = places.notebook_files()
     names = [other for other in files if other in pages or other == name]
@@ -146,7 +146,7 @@ def _neighbors(name, pages):
 
 
 @functools.cache
-def _exporter():
+def _make_exporter():
     """Make the exporter of all pages; only once, because its templates take a fifth of a second to compile."""
     return _PageExporter(exclude_input_prompt=True, exclude_output_prompt=True, template_file=str(_TEMPLATE))
 
@@ -161,7 +161,7 @@ class _PageExporter(HTMLExporter):
         A link to a file that has no page becomes text.
         """
         html = super().markdown2html(context, draw_formulas(source))
-        html = _HEADING.sub(lambda found: found["tag"] + _name_heading(found["name"]), html)
+        html = _HEADING.sub(lambda found: found["tag"] + _make_heading_id(found["name"]), html)
 
         def lead(link):
             address = _find_page(link["target"], context["resources"])

@@ -1,8 +1,9 @@
-"""Read the parameters of notebooks from their cells and from YAML files, and check them by type and limits.
+"""Read the parameters of notebooks from notebooks and YAML files, and check their values.
 
-Functions take the path of a notebook's .ipynb file. Its parameters are lines ``name: type = value  # comment`` of the
-cell tagged ``parameters``. A setting is a parameter that many notebooks share, listed in ``parameters.yaml``.
-ValueError for an unknown name, or a value of another type or outside its limits; the message names file and parameter.
+:func:`declared_parameters` reads the parameters of a notebook from its cell tagged ``parameters``. A line of
+the cell is ``name: type = value  # comment``. :func:`read_parameters` reads values from a YAML file, and
+:func:`check_parameters` checks them. A setting is a parameter that many notebooks share. ``parameters.yaml``
+lists the settings.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import itertools
 import json
 import re
 import reprlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -27,29 +30,29 @@ from cmlib.places import yaml_beside
 SETTINGS = "settings"
 _QUESTION = "**Question.**"
 _LIMITS = re.compile(r"^limits = ", re.M)
-# Values in messages are cut short: by YAML's references a list can hold itself.
+# Values in messages are shortened. A list in YAML can contain itself.
 _REPR = reprlib.Repr()
 _REPR.maxlevel, _REPR.maxstring, _REPR.maxother, _REPR.maxlong = 3, 10_000, 10_000, 10_000
 _KINDS = {int: "whole number", float: "number"}
 
 
-def read_cells(notebook):
+def read_cells(notebook: str | Path) -> list[dict]:
     """Read the cells of a notebook.
 
     Parameters
     ----------
     notebook : path
-        Its .ipynb file.
+        The .ipynb file.
 
     Returns
     -------
     list of dict
-        Cells as in the file, with their source as ``text`` (str), too.
+        Cells of the file, with the additional key ``text`` (source as one str).
 
     Raises
     ------
-    ValueError
-        If there is no such file, or it is not a notebook.
+    InputError
+        If the file does not exist or is not a notebook.
     """
     notebook = Path(notebook)
     try:
@@ -57,28 +60,28 @@ def read_cells(notebook):
     except FileNotFoundError:
         raise InputError(f"there is no notebook {notebook.name} under {notebook.parent}.") from None
     except (ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{notebook} is not a notebook, or is cut off ({error}): put it back.") from error
+        raise InputError(f"{notebook} is not a complete notebook ({error}). Restore it.") from error
     return [cell | {"text": "".join(cell["source"])} for cell in cells]
 
 
-def read_heading(notebook):
-    """Read the title and the question of a notebook from its Markdown.
+def read_heading(notebook: str | Path) -> tuple[str, str]:
+    """Read the title and the question of a notebook.
 
     Parameters
     ----------
     notebook : path
-        Its .ipynb file.
+        The .ipynb file.
 
     Returns
     -------
     title : str
-        The first heading, or the file's name if there is none.
+        First heading, or the file name if there is none.
     question : str
-        The text after ``**Question.**``; "" if there is none.
+        Text after ``**Question.**``. Empty if there is none.
 
     Raises
     ------
-    ValueError
+    InputError
         If the file is not a notebook.
     """
     cells = read_cells(notebook)
@@ -90,48 +93,56 @@ def read_heading(notebook):
 
 
 def declared_parameters(notebook: str | Path) -> dict[str, Parameter]:
-    """Read which parameters a notebook takes: those of the cell tagged ``parameters``, and the settings named there.
+    """Read the parameters of a notebook.
 
     Parameters
     ----------
     notebook : path
-        Its .ipynb file.
+        The .ipynb file.
 
     Returns
     -------
     dict of str to Parameter
-        By name. Limits are in the dict ``limits`` in another cell: for each parameter, (low, high) of a number, a list
-        of choices of a text, or the dotted name of such a list.
+        Parameters in the cell tagged ``parameters``, keyed by name. Shared settings that the cell names are
+        included.
 
     Raises
     ------
-    ValueError
-        If the file is not a notebook, not exactly one cell is tagged ``parameters``, or its lines or the limits
-        can't be read.
+    InputError
+        If the file is not a notebook, the cell is missing, or its lines cannot be read.
     """
-    name, cells = Path(notebook).name, read_cells(notebook)
+    name = Path(notebook).name
+    cells = read_cells(notebook)
     tagged = [cell["text"] for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
     if len(tagged) != 1:
-        raise InputError(f"{name}: {len(tagged)} cells are tagged 'parameters'; it takes exactly one.")
-    declared, limits = {}, _read_limits(name, cells)
+        raise InputError(f"{name}: {len(tagged)} cells are tagged 'parameters'. Exactly one is needed.")
+    limits = _read_limits(name, cells)
     try:
-        for statement in ast.parse(tagged[0]).body:
-            line = tagged[0].splitlines()[statement.end_lineno - 1]
-            comment = line.encode()[statement.end_col_offset :].decode()  # columns are counted in bytes
-            comment = comment.strip().lstrip("#").strip()
-            parameter, value = statement.target.id, ast.literal_eval(statement.value)
-            declared[parameter] = Parameter(parameter, value, comment, limits.get(parameter))
+        declared = _read_declarations(tagged[0], limits)
     except (SyntaxError, ValueError, AttributeError) as error:
         raise InputError(f"{name}: its parameters are not lines `name: type = value`: {error}") from error
-    words = re.findall(r"\w+", declared.pop(SETTINGS).comment) if SETTINGS in declared else ()
-    return declared | {name: setting for name, setting in SHARED.items() if name in words}
+    # The comment of the parameter `settings` names the shared settings of the notebook.
+    setting_names = re.findall(r"\w+", declared.pop(SETTINGS).comment) if SETTINGS in declared else ()
+    return declared | {name: setting for name, setting in SHARED.items() if name in setting_names}
 
 
-def _read_limits(name, cells):
-    """Read the dict ``limits`` of a notebook.
+def _read_declarations(text: str, limits: dict) -> dict[str, Parameter]:
+    """Parse the lines of a parameters cell."""
+    lines = text.splitlines()
+    declared = {}
+    statements: list[Any] = ast.parse(text).body
+    for statement in statements:
+        line = lines[statement.end_lineno - 1]
+        comment = line.encode()[statement.end_col_offset :].decode()  # ast counts columns in bytes
+        comment = comment.strip().lstrip("#").strip()
+        name = statement.target.id
+        value = ast.literal_eval(statement.value)
+        declared[name] = Parameter(name, value, comment, limits.get(name))
+    return declared
 
-    By parameter, it has (low, high), a list of choices, or the dotted name of such a list in cmlib.
-    """
+
+def _read_limits(name: str, cells: list[dict]) -> dict:
+    """Read the dict ``limits`` of a notebook, keyed by parameter. Empty if there is none."""
     for cell in cells:
         if cell["cell_type"] == "code" and (line := _LIMITS.search(cell["text"])):
             try:
@@ -143,53 +154,48 @@ def _read_limits(name, cells):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One line of a notebook's parameters cell, such as ``n_steps: int = 200  # steps of progress``.
+    """A parameter of a notebook.
 
     Attributes
     ----------
     name : str
+        Name of the parameter.
     default : object
-        The value in that line.
+        Default value.
     comment : str
-        The text after ``#``.
+        Description.
     limits : tuple, list, str or None
-        (low, high) of a number, both included; a list of choices of a text, or the dotted name of such a list.
+        Smallest and largest number, list of the possible texts, or dotted name of such a list.
     shared : bool
-        True for a setting that many notebooks have.
+        True for a setting that many notebooks share.
     """
 
     name: str
     default: object
     comment: str
-    limits: object = None
+    limits: Any = None
     shared: bool = False
 
-    def check(self, value, where):
-        """Check a value of the parameter.
+    def check(self, value: object, source: str) -> None:
+        """Check the type and limits of a value.
 
         Parameters
         ----------
         value : object
-            An int may be given for a float.
-        where : str
-            The file or the option that has the value; the error's message begins with it.
+            An int is valid for a float parameter.
+        source : str
+            File or option with the value. The error message begins with it.
 
         Raises
         ------
-        ValueError
-            If the value is of another type than the default, or outside its limits.
+        InputError
+            If the value has another type than the default, or is outside the limits.
         """
-        kind = type(self.default)
-        if type(value) is not kind and not (kind is float and type(value) is int):
-            hint = "; write it in quotes" if kind is str else ""
-            kind_name = _KINDS.get(kind, kind.__name__)
-            raise InputError(
-                f"{where}: {self.name} takes a {kind_name}, got {written(value)}{hint} ({self.comment})."
-            )
+        self._check_type(value, source)
         if not self.limits:
             return
-        assignment = f"{where}: {self.name} = {written(value)}"
-        if kind is str:
+        assignment = f"{source}: {self.name} = {quote_value(value)}"
+        if isinstance(self.default, str):
             choices = _list_choices(self.limits)
             if value not in choices:
                 raise InputError(
@@ -198,55 +204,65 @@ class Parameter:
         elif not self.limits[0] <= value <= self.limits[1]:
             raise InputError(f"{assignment} is outside {list(self.limits)} ({self.comment}).")
 
+    def _check_type(self, value: object, source: str) -> None:
+        """Raise InputError if a value has another type than the default."""
+        kind = type(self.default)
+        if type(value) is kind or (kind is float and type(value) is int):
+            return
+        hint = "; write it in quotes" if kind is str else ""
+        kind_name = _KINDS.get(kind, kind.__name__)
+        raise InputError(
+            f"{source}: {self.name} takes a {kind_name}, got {quote_value(value)}{hint} ({self.comment})."
+        )
 
-# Settings that several notebooks take, named in the comment of a notebook's line ``settings: dict = {}``.
+
+# Settings that several notebooks share, keyed by name
 SHARED = {name: Parameter(name, **about, shared=True) for name, about in yaml_beside(__file__).items()}
 
 
-def check_parameters(notebook: str | Path, values: dict, where: str) -> None:
-    """Check values for a notebook's parameters by name, type and limits.
+def check_parameters(notebook: str | Path, values: dict, source: str) -> None:
+    """Check the names, types and limits of values for a notebook.
 
     Parameters
     ----------
     notebook : path
-        Its .ipynb file.
+        The .ipynb file.
     values : dict
-        Value by name of parameter.
-    where : str
-        The file or option that the values are from: errors begin with it.
+        Values keyed by parameter name.
+    source : str
+        File or option with the values. Error messages begin with it.
 
     Raises
     ------
-    ValueError
-        If a name is not a parameter of the notebook, a value has another type than its default (an int may stand for
-        a float), or is outside its limits.
+    InputError
+        If a parameter is unknown, or a value has another type than its default or is outside its limits.
     """
     declared = declared_parameters(notebook)
     for name, value in values.items():
         if name not in declared:
-            raise InputError(unknown_parameter(name, declared, f"{where}: {Path(notebook).name}"))
-        declared[name].check(value, where)
+            raise InputError(describe_unknown(name, declared, f"{source}: {Path(notebook).name}"))
+        declared[name].check(value, source)
 
 
-def for_papermill(notebook, values):
-    """Arrange the parameters of a notebook as Papermill puts them into its cells.
+def group_settings(notebook: str | Path, values: dict) -> dict:
+    """Move shared settings to the dict ``settings``, as Papermill passes them.
 
     Parameters
     ----------
     notebook : path
-        Its .ipynb file.
+        The .ipynb file.
     values : dict
-        All values by name.
+        Values keyed by parameter name.
 
     Returns
     -------
     dict
-        Values by name; settings that notebooks share are together in one dict, ``settings``.
+        Values keyed by parameter name, and the dict ``settings`` if there are shared settings.
 
     Raises
     ------
-    ValueError
-        If the notebook can't be read.
+    InputError
+        If the notebook cannot be read.
     """
     shared = {name for name, parameter in declared_parameters(notebook).items() if parameter.shared}
     settings = {name: value for name, value in values.items() if name in shared}
@@ -254,95 +270,108 @@ def for_papermill(notebook, values):
     return parameters | {SETTINGS: settings} if settings else parameters
 
 
-def unknown_parameter(name, known, where):
-    """Write the message for a parameter that no notebook declares, and suggest the nearest declared name.
+def describe_unknown(name: object, declared: Iterable[str], source: str) -> str:
+    """Write the error message for an unknown parameter, with the most similar known name.
 
     Parameters
     ----------
-    name : str
+    name : object
         The unknown name.
-    known : iterable of str
-        Declared names.
-    where : str
-        Beginning of the message: the file or option that has the parameter.
+    declared : iterable of str
+        Names of the known parameters.
+    source : str
+        File or option with the parameter. The message begins with it.
 
     Returns
     -------
     str
     """
-    suggestion = _suggest_nearest(name, known)
+    suggestion = _suggest_nearest(name, declared)
     if suggestion == ".":
-        suggestion = f"; it takes {', '.join(known)}."
-    return f"{where} has no parameter {written(name)}{suggestion}"
+        suggestion = f"; it takes {', '.join(declared)}."
+    return f"{source} has no parameter {quote_value(name)}{suggestion}"
 
 
 def read_parameters(file: str | Path) -> dict:
-    """Read the parameters of one notebook from a YAML file, those under ``settings`` among them.
+    """Read the parameter values of a notebook from a YAML file.
+
+    Values of the mapping ``settings`` are included.
 
     Parameters
     ----------
     file : path
-        With lines ``name: value``.
+        YAML file with lines ``name: value``.
 
     Returns
     -------
     dict
-        Value by name; empty if the file is empty.
+        Values keyed by parameter name. Empty if the file is empty.
 
     Raises
     ------
-    ValueError
-        If it is not a mapping of names, or has a name twice.
+    InputError
+        If the file is not a mapping, or a name has two values.
     OSError
-        If it can't be read.
+        If the file cannot be read.
     """
     parameters = parse_parameters(read_file(file), str(file))
     settings = parameters.pop(SETTINGS, {})
     if not isinstance(settings, dict):
-        raise InputError(f"{file}: settings takes a mapping, got {written(settings)}.")
+        raise InputError(f"{file}: settings takes a mapping, got {quote_value(settings)}.")
+    _check_conflicts(parameters, settings, file)
     return parameters | settings
 
 
-def parse_parameters(content, where):
-    """Parse the parameters in a YAML file.
+def _check_conflicts(parameters: dict, settings: dict, file: str | Path) -> None:
+    """Raise InputError if a name has different values inside and outside of ``settings``."""
+    for name, value in settings.items():
+        if name in parameters and parameters[name] != value:
+            raise InputError(
+                f"{file}: {name} has two values, {quote_value(parameters[name])} and, under settings, "
+                f"{quote_value(value)}. Delete one of them."
+            )
+
+
+def parse_parameters(content: bytes, source: str) -> dict:
+    """Parse the content of a YAML file with parameter values.
 
     Parameters
     ----------
     content : bytes
         Content of the file.
-    where : str
-        Name of the file, for the message.
+    source : str
+        Name of the file. Error messages begin with it.
 
     Returns
     -------
     dict
-        Value by name; empty if there is none.
+        Values keyed by parameter name. Empty if the content is empty.
 
     Raises
     ------
-    ValueError
-        If it is not a mapping of names, or has a name twice.
+    InputError
+        If the content is not a mapping, or a name occurs twice.
     """
-    node, parameters = _load(content, where)
+    node, parameters = _load(content, source)
     parameters = {} if parameters is None else parameters
     if not isinstance(parameters, dict):
-        raise InputError(f"{where} holds {type(parameters).__name__} instead of lines `name: value`.")
+        raise InputError(f"{source} contains {type(parameters).__name__} instead of lines `name: value`.")
     names = [key.value for key, _ in node.value] if parameters else []
     for name in parameters:
         if not isinstance(name, str):
-            raise InputError(f"{where}: {written(name)} is not a parameter name.")
-        if names.count(name) > 1:  # YAML's reader takes the last of them
-            raise InputError(f"{where}: {name} is given twice; delete one.")
+            raise InputError(f"{source}: {quote_value(name)} is not a parameter name.")
+        if names.count(name) > 1:  # the YAML reader uses the last one
+            raise InputError(f"{source}: {name} is given twice; delete one.")
     return parameters
 
 
 def parse_value(text: str) -> object:
-    """Parse a value as YAML does after ``name:``.
+    """Parse a value in YAML.
 
     Parameters
     ----------
     text : str
-        Such as ``8``, ``true``, ``[a, b]`` or ``gcc``.
+        For example, ``8``, ``true``, ``[a, b]`` or ``gcc``.
 
     Returns
     -------
@@ -351,45 +380,46 @@ def parse_value(text: str) -> object:
 
     Raises
     ------
-    ValueError
-        If it is not YAML; a password in it is left out of the message.
+    InputError
+        If the text is not valid YAML. The message contains no passwords.
     """
     try:
-        return _load(text, f"the value {written(text)}")[1]
+        return _load(text, f"the value {quote_value(text)}")[1]
     except ValueError:
         if hide(text) == text:
             raise
-        raise InputError(
-            f"the value {written(text)} is not YAML that can be read: put it in quotes"
-        ) from None
+        raise InputError(f"the value {quote_value(text)} is not valid YAML: put it in quotes") from None
 
 
-def written(value):
-    """Return a value as text (str) for messages: at most 120 characters, without passwords."""
+def quote_value(value: object) -> str:
+    """Write a value for a message, without passwords and in at most 120 characters."""
     text = "a mapping" if isinstance(value, dict) else hide(_REPR.repr(value))
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
-def _load(content, source):
-    """Parse YAML text into (tree of nodes, value), both None if it is empty; ValueError if it can't be read."""
+def _load(content: bytes | str, source: str) -> tuple[Any, Any]:
+    """Parse YAML, and return the tree of nodes and the value. Both are None for empty content."""
     try:
         loader = yaml.SafeLoader(content)
         node = loader.get_single_node()
         return node, None if node is None else loader.construct_document(node)
     except (yaml.YAMLError, ValueError, LookupError, RecursionError, AttributeError) as error:
         reason = " ".join(str(error).split())[:300]
-        raise InputError(f"{source} is not YAML that can be read: {reason}") from None
+        raise InputError(f"{source} is not valid YAML: {reason}") from None
 
 
-def _list_choices(limits):
-    """Return a list of choices; `limits` may be the dotted name of one, such as ``"cmlib.clean.METHODS"``."""
+def _list_choices(limits: Any) -> Sequence[str]:
+    """Return the choices of a text parameter.
+
+    `limits` is a list or the dotted name of a list. For example, ``"cmlib.clean.METHODS"``.
+    """
     if isinstance(limits, str):
         module, _, name = limits.rpartition(".")
         return list(getattr(importlib.import_module(module), name))
     return limits
 
 
-def _suggest_nearest(name, known):
-    """Return the end of a message: ``; did you mean 'NAME'?`` with the nearest known name, or a full stop."""
-    near = difflib.get_close_matches(str(name), known, n=1)
+def _suggest_nearest(name: object, names: Iterable[str]) -> str:
+    """Return ``; did you mean 'NAME'?`` with the most similar name, or a full stop if none is similar."""
+    near = difflib.get_close_matches(str(name), names, n=1)
     return f"; did you mean {near[0]!r}?" if near else "."

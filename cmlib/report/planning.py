@@ -13,7 +13,7 @@ from cmlib.errors import InputError
 from cmlib.experiments.requested import resolve_names
 from cmlib.io.store.raw import recorded_programs
 from cmlib.report import parameters
-from cmlib.report.manifests import BY_PROGRAM, place_of
+from cmlib.report.manifests import BY_PROGRAM, results_subdir
 
 # Profiles that need no folder under params: without a file there a notebook keeps its defaults.
 _DEFAULTS = ("paper", BY_PROGRAM)
@@ -88,7 +88,7 @@ def plan(profile, wanted=(), extra=None):
     declared = sorted({name for job in jobs for name in job.declared})
     for name in extra:
         if name not in declared:
-            raise InputError(parameters.unknown_parameter(name, declared, f"-p: profile {profile!r}"))
+            raise InputError(parameters.describe_unknown(name, declared, f"-p: profile {profile!r}"))
     jobs_by_program = [job for job in jobs if {"program", "database"} <= set(job.declared)]
     if profile != BY_PROGRAM or not jobs_by_program:
         return jobs
@@ -107,7 +107,7 @@ def _choose(profile, wanted):
             f"no profile {profile!r}: give the name of a folder under params ({', '.join(profiles)}), or the path of "
             "a folder with files NOTEBOOK.yaml like those."
         )
-    if profile not in profiles and place_of(profile, {}) in profiles:
+    if profile not in profiles and results_subdir(profile, {}) in profiles:
         raise InputError(f"{profile} has the name of a profile under params, whose results it would replace.")
     names = list(places.notebook_files())
     matches = {name: [stem for stem in names if f"{stem}_".startswith(f"{name}_")] for name in wanted}
@@ -134,6 +134,9 @@ def _make_job(name, file, profile, extra):
     parameters.check_parameters(notebook, extra_values, "-p")
     values = {"interactive": False}  # no widgets, because nobody can use them
     values |= profile_values | extra_values
-    values |= {"profile": place_of(profile, extra), "results_folder": ""}  # one folder for the whole run
+    values |= {
+        "profile": results_subdir(profile, extra),
+        "results_folder": "",
+    }  # one folder for the whole run
     declared_values = {name: value for name, value in values.items() if name in declared}
     return NotebookJob(notebook, declared_values, tuple(declared))

@@ -1,10 +1,13 @@
-"""Start Numba in the process from which kernels are forked; importing this module does it."""
+"""Start Numba's compiler when this module is imported.
+
+The process from which kernels are forked imports it, so that kernels do not wait for the compiler.
+"""
 
 import os
 
 import numba
 
-# Else the debugger, which is imported next, prints a warning.
+# Otherwise the debugger, which is imported next, prints a warning.
 os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
-# The first function initializes the compiler. Functions that are read from a cache need it, too.
+# The first compiled function starts the compiler. Functions from a cache need it, too.
 numba.njit(lambda: None)()

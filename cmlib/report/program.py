@@ -23,7 +23,13 @@ from markupsafe import Markup
 from cmlib import places
 from cmlib.errors import InputError, NothingRecordedError
 from cmlib.io.archive import write_whole
-from cmlib.report.manifests import BY_PROGRAM, Manifests, notebooks_with_pages, page_address, safe_name
+from cmlib.report.manifests import (
+    BY_PROGRAM,
+    Manifests,
+    find_notebooks_with_page,
+    make_file_name,
+    page_address,
+)
 from cmlib.report.page_filters import page_template
 from cmlib.topdown.first_answer import NOT_KNOWN, NOT_SEPARATED
 
@@ -196,7 +202,7 @@ def write_program_pages(
         sections = [section for section in results.sections if _reads_program(section, name)]
         notebooks = _list_notebooks(folder, sections, root="../")
         page = _render_page(name, {name: summary}, notebooks, root="../", home="Overview", made=made)
-        file = f"{safe_name(name)}.html"
+        file = f"{make_file_name(name)}.html"
         (folder / PROGRAM_PAGES).mkdir(exist_ok=True)
         write_whole(folder / PROGRAM_PAGES / file, page)
         addresses[name] = f"{PROGRAM_PAGES}/{quote(file)}"
@@ -224,7 +230,7 @@ def _list_notebooks(folder, sections, root=""):
 
     `root` is the path from the page with the links to the folder; the address is "" for a notebook without a page.
     """
-    with_page = notebooks_with_pages(folder)
+    with_page = find_notebooks_with_page(folder)
     notebooks = []
     for section in sections:
         name = section["notebook"]
@@ -290,7 +296,7 @@ def describe_row(summary: dict) -> dict:
     }
 
 
-def is_by_slots(summary: dict) -> bool:
+def _is_by_slots(summary: dict) -> bool:
     """Return True if a summary's headline is about the slots of the pipeline."""
     account = summary["account"]
     return account is not None and summary["first"]["headline"] == account["text"]
@@ -299,7 +305,7 @@ def is_by_slots(summary: dict) -> bool:
 def _describe_loss(summary):
     """Return the largest loss with its bounds, such as ``front end 42–43 %``; else the headline."""
     account = summary["account"]
-    if not is_by_slots(summary) or account["how"] == "little lost":
+    if not _is_by_slots(summary) or account["how"] == "little lost":
         return summary["first"]["headline"] or summary["untold_text"]
     rows = {row["name"]: row for row in account["categories"]}
     named = []
@@ -315,7 +321,7 @@ def _describe_loss(summary):
 
 def render_card(summary: dict, *, with_name: bool = True) -> Markup:
     """Return the card of a program as HTML (Markup) from its summary (dict), with or without its name as heading."""
-    bars, unit = _bars(summary)
+    bars, unit = _describe_bars(summary)
     first = summary["first"]
     command, _, comment = first["separate"].partition("   (")
     # The command is shown above the table, so the table does not repeat it.
@@ -325,7 +331,7 @@ def render_card(summary: dict, *, with_name: bool = True) -> Markup:
             summary=summary,
             with_name=with_name,
             label=_label_command(summary),
-            is_open=is_by_slots(summary) and summary["account"]["how"] == "open",
+            is_open=_is_by_slots(summary) and summary["account"]["how"] == "open",
             first=first,
             advice=advice,
             is_bounded=any(row["at_most"] is not None for row in advice),
@@ -343,13 +349,13 @@ def _label_command(summary):
         return "To measure it, on a machine with hardware counters"
     if summary["first"]["kind"] == NOT_KNOWN:
         return "To find out, simulate it here, or record it on a machine with hardware counters"
-    if not is_by_slots(summary):
+    if not _is_by_slots(summary):
         return "To separate the rest, record"
     # The command counts two categories. A third one may still be as large.
     return "To decide it, record" if len(summary["account"]["limits"]) <= 2 else "To narrow it down, record"
 
 
-def _bars(summary):
+def _describe_bars(summary):
     """Return the rows of a summary's picture (dicts of label, depth, low, high and range), and their unit (str)."""
     if summary["cycles"]:
         unit = "estimated cycles" if summary["simulated"] else "cycles"

@@ -1,8 +1,7 @@
-"""Read a file of counts, record a program, and compare two versions from Python.
+"""Read, record and compare programs from Python, with results that Jupyter displays.
 
-`cmlib.read`, `cmlib.record` and `cmlib.compare_programs` call the functions here. These call the same code as the
-commands `cmlib import`, `cmlib record` and `cmlib compare`. A notebook shows :class:`Recordings` as a table, and
-:class:`Comparison` as the text that the command prints.
+`cmlib.read`, `cmlib.record` and `cmlib.compare_programs` call the functions of this module. Jupyter shows
+:class:`Recordings` as a table, and :class:`Comparison` as the text that ``cmlib compare`` prints.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from cmlib.processors import machine_with
 
 @dataclass(frozen=True)
 class Recordings(Sequence):
-    """A sequence of recordings, which a notebook shows as a table with one row per recording.
+    """A sequence of recordings, displayed as a table.
 
     Attributes
     ----------
     names : tuple of str
-        Name of each recording: that of its run, or of the program in a file.
+        Names of the recordings. A name is that of the run, or of the program in a file.
     recordings : tuple of cmlib.io.recording.Recording
-        One per name; ``recordings[0].counts`` is a DataFrame.
+        The recordings. For example, ``recordings[0].counts`` is a DataFrame.
     """
 
     names: tuple[str, ...]
@@ -43,8 +42,8 @@ class Recordings(Sequence):
         """Return the number of recordings."""
         return len(self.recordings)
 
-    def __getitem__(self, position):
-        """Return the recording at a position (int), or a tuple of those in a slice."""
+    def __getitem__(self, position: Any) -> Any:
+        """Return the recording at a position, or a tuple of recordings for a slice."""
         return self.recordings[position]
 
     def __iter__(self) -> Iterator[Recording]:
@@ -57,8 +56,12 @@ class Recordings(Sequence):
         Returns
         -------
         DataFrame
-            One row per recording, indexed by its name. Columns: ``counted`` (how events shared the counters),
-            ``intervals`` and ``events`` (numbers), ``seconds`` (length) and ``note`` (omissions and assumptions).
+            One row per recording, indexed by name, with the following columns:
+
+            - ``counted``: how the events were counted
+            - ``intervals``, ``events``: number of intervals and of events
+            - ``seconds``: length of the recording [s]
+            - ``note``: what was left out or assumed
         """
         rows = [
             {
@@ -83,28 +86,28 @@ class Recordings(Sequence):
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The comparison of two versions of a program; a notebook shows the text of ``cmlib compare --markdown``.
+    """Comparison of two versions of a program, displayed as text.
 
     Attributes
     ----------
     result : dict
-        The output of ``cmlib compare --json``; docs/compare-method.md has the keys.
+        Output of ``cmlib compare --json``. ``docs/compare-method.md`` describes its keys.
     """
 
     result: dict
 
     @property
     def verdict(self) -> str:
-        """Verdict on the new version, such as "slower", "faster", "no change" or "inconclusive"."""
+        """Verdict on the new version. For example, "slower", "faster" or "no change"."""
         return self.result["verdict"]
 
     def times(self) -> pd.DataFrame:
-        """Return the times of the new version as multiples of the old one's.
+        """Return the compared times.
 
         Returns
         -------
         DataFrame
-            One row per function and measure; the columns are the keys of the entries of ``result["times"]``.
+            One row per function and measure. ``docs/compare-method.md`` describes the columns.
         """
         return pd.DataFrame(self.result["times"])
 
@@ -118,7 +121,7 @@ class Comparison:
 
 
 def read_source(file: str | Path, *, format: str | None = None, processor: str | None = None) -> Recordings:
-    """Read the recordings in a file of counts, as :func:`cmlib.read` does."""
+    """Read the recordings in a file of counts. See :func:`cmlib.read`."""
     sources = read_recordings([Path(file)], machine_with(processor), format=format)
     recordings = tuple(
         make_recording(source.facts | {"note": source.note, "imported": True}, source.counts, source.running)
@@ -128,11 +131,13 @@ def read_source(file: str | Path, *, format: str | None = None, processor: str |
 
 
 def record_command(name: str, command: Sequence[str], *, wait: bool, **settings: Any) -> Recordings:
-    """Record a command, and read all runs of its sets, as :func:`cmlib.record` does."""
+    """Record a command and read its runs. See :func:`cmlib.record`."""
     from cmlib.collect.record import Request, record_program
 
     if isinstance(command, str):
-        raise InputError(f"command is the text {command!r}; give a list of words, such as {command.split()}.")
+        raise InputError(
+            f"command is the text {command!r}. Give a list of words, for example {command.split()}."
+        )
     sets = record_program(name, list(command), Request(**settings), wait=wait)
     folder = places.recordings_dir() / name
     metas = {run: meta for run, meta in readable_runs(folder).items() if meta["set"] in sets}
@@ -142,7 +147,7 @@ def record_command(name: str, command: Sequence[str], *, wait: bool, **settings:
 
 
 def compare_commands(old: str | Path, new: str | Path, **settings: Any) -> Comparison:
-    """Compare two commands or stored recordings, as :func:`cmlib.compare_programs` does."""
+    """Compare two commands or stored recordings. See :func:`cmlib.compare_programs`."""
     from cmlib.compare.comparison import compare_programs
 
     return Comparison(compare_programs(str(old), str(new), **settings))

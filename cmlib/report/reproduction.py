@@ -1,12 +1,13 @@
-"""Find which tables and figures of the papers a profile's results reproduce, and from which data.
+"""Find the tables and figures of the papers that the results of a profile reproduce.
 
-An item is a table or figure of a paper; data/papers/items.csv lists all of them. The manifests name the recordings
-that a notebook read for each result (:mod:`cmlib.io.provenance`). :func:`reproduction` returns the state of every
-item.
+:func:`reproduction` takes a folder of results and returns one row per table or figure, called item.
+``data/papers/items.csv`` lists all items. The manifests of the notebooks contain the recordings behind each
+result.
 """
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -19,7 +20,7 @@ __all__ = ["count_measured", "find_provenances", "read_items", "reproduction"]
 DIAGRAM = "diagram or list"
 RUN_TIMES = "run times"
 REPRODUCED, IN_PART, NOT = "reproduced", "in part", "not"
-# Values of the column "needs" of items.csv.
+# Values of the column "needs" in items.csv
 _COUNTS, _NOTHING = "counts", "nothing"
 _HARDWARE = {OWN_HARDWARE, OTHERS_HARDWARE}
 _MEASURED = _HARDWARE | {SOFTWARE_EVENTS}
@@ -33,37 +34,41 @@ def read_items() -> pd.DataFrame:
     Returns
     -------
     DataFrame of str
-        One row per item of data/papers/items.csv, "" where there is nothing. Columns: ``paper``, ``item``, ``shows``
-        (its content); ``notebook`` and ``result`` (the result of a notebook that shows it); ``needs`` (counts, run
-        times, the paper's numbers, or nothing: a diagram or list); ``counted_in`` (``table.column`` with the names of
-        the measured programs), ``of`` (number of programs in the paper); ``lacking`` (differences from the paper that
-        no recording removes) and ``record`` (the command that records missing data).
+        One row per item, with the following columns. A missing value is "".
+
+        - ``paper``, ``item``, ``shows``: paper, number and content of the item
+        - ``notebook``, ``result``: the notebook and its result that show the item
+        - ``needs``: counts, run times, the paper's numbers, or nothing
+        - ``counted_in``: ``table.column`` with the names of the measured programs
+        - ``of``: number of programs in the paper
+        - ``lacking``: differences from the paper that no recording can remove
+        - ``record``: command that records missing data
     """
     return pd.read_csv(places.shipped("papers") / "items.csv", keep_default_na=False, dtype=str)
 
 
 def reproduction(folder: Path, sections: Iterable[dict]) -> pd.DataFrame:
-    """Find the state of every table and figure of the papers.
+    """Find the state of each table and figure of the papers.
 
     Parameters
     ----------
     folder : pathlib.Path
-        A profile's results.
+        Results of a profile.
     sections : iterable of dict
-        The manifests of its notebooks.
+        Manifests of its notebooks.
 
     Returns
     -------
     DataFrame of str
-        One row per item. The columns ``paper``, ``item``, ``shows``, ``notebook`` and ``lacking`` are those of
-        :func:`read_items`. The others are:
+        One row per item. ``paper``, ``item``, ``shows``, ``notebook`` and ``lacking`` are columns of
+        :func:`read_items`. The other columns are:
 
-        - ``status``: *reproduced*, *in part* (something is lacking, programs of the paper are missing or replaced, or
-          the counts are not from hardware counters) or *not* (no result shows it).
-        - ``data``: kind of the data behind the result, such as ``own hardware``; "" where status is *not*.
-        - ``programs``: number of the paper's programs that were measured, such as ``4 of 16``, or of programs that
-          replace them, such as ``13 kernels of ours for 15``; "" if it is not known.
-        - ``record``: the command that records the missing data, "" if no data are missing.
+        - ``status``: *reproduced*, *in part* or *not*. An item is reproduced in part if programs are missing
+          or replaced, or if counts are not from hardware counters.
+        - ``data``: kind of the data. For example, ``own hardware``.
+        - ``programs``: number of measured programs. For example, ``4 of 16``, or ``13 kernels of ours for
+          15`` if they replace programs of the paper.
+        - ``record``: command that records missing data
     """
     provenances_by_result = {
         (section["notebook"], entry["name"]): find_provenances(section, entry)
@@ -78,37 +83,36 @@ def reproduction(folder: Path, sections: Iterable[dict]) -> pd.DataFrame:
 
 
 def find_provenances(manifest: dict, entry: dict) -> list[Provenance]:
-    """Find the provenances of a result's counts.
+    """Find the sources of a result's counts.
 
     Parameters
     ----------
     manifest : dict
-        The manifest of the result's notebook.
+        Manifest of the notebook.
     entry : dict
-        A figure, table or number in it.
+        A figure, table or number in the manifest.
 
     Returns
     -------
     list of Provenance
-        One for each kind of counts and public set; empty where none is recorded.
+        One per kind of counts and public data set. Empty if none is recorded.
     """
     stored = manifest.get("data", [])
     return [Provenance(**stored[position]) for position in entry.get("data", [])]
 
 
 def count_measured(items: pd.DataFrame) -> pd.Series:
-    """Count the items of each paper that rest on measurements.
+    """Count the items of each paper that are based on measurements.
 
     Parameters
     ----------
     items : DataFrame
-        The result of :func:`reproduction`.
+        Result of :func:`reproduction`.
 
     Returns
     -------
     Series of int
-        Number of items by paper that are reproduced, at least in part, from hardware events, software events or run
-        times. Simulated items, diagrams, lists and numbers of the papers are not counted.
+        Number of items with data from hardware events, software events or run times, indexed by paper.
     """
     kinds = (*_MEASURED, RUN_TIMES)
     is_measured = pd.Series(
@@ -117,10 +121,10 @@ def count_measured(items: pd.DataFrame) -> pd.Series:
     return is_measured.groupby(items["paper"], sort=False).sum()
 
 
-def _describe_item(item, provenances, folder):
-    """Return the status, data, programs and record of an item (dict of str).
+def _describe_item(item: Any, provenances: list[Provenance] | None, folder: Path) -> dict[str, str]:
+    """Return the status, data, programs and record command of an item.
 
-    `provenances` are the provenances of its result, None if no notebook made it.
+    `provenances` is None if no notebook made the result.
     """
     if provenances is None:
         return {"status": NOT, "data": "", "programs": "", "record": item.record}
@@ -142,18 +146,19 @@ def _describe_item(item, provenances, folder):
     }
 
 
-def _describe_data(item, provenances):
-    """Return the kinds of data that were read for an item (str): kinds of counts, or run times."""
+def _describe_data(item: Any, provenances: list[Provenance]) -> str:
+    """Return the kinds of data behind an item."""
     kinds = {provenance.kind for provenance in provenances}
     if item.needs == RUN_TIMES and kinds and kinds <= _MEASURED:
         return RUN_TIMES
     return " and ".join(sorted(kinds, key=KINDS.index)) or "not known"
 
 
-def _describe_stand_ins(paper_name, provenances):
-    """Return which programs replace those of a paper (str), "" if the paper's own programs were measured.
+def _describe_stand_ins(paper_name: str, provenances: list[Provenance]) -> str:
+    """Describe the programs that replace the programs of a paper.
 
-    The public sets that reproduction.yaml names contain the paper's own programs; no other recordings do.
+    Return "" if the programs of the paper were measured. Only the public sets in reproduction.yaml contain
+    these.
     """
     paper_programs = _PAPERS[paper_name]
     sets = {provenance.public_set for provenance in provenances}
@@ -162,32 +167,29 @@ def _describe_stand_ins(paper_name, provenances):
     return paper_programs["programs of ours"] if "" in sets or not sets else "programs of others"
 
 
-def _describe_programs(item, n_programs, stand_ins):
-    """Return how many of the paper's programs, or of their replacements, were measured; "" if not known."""
+def _describe_programs(item: Any, n_programs: int | None, stand_ins: str) -> str:
+    """Write how many programs were measured. Empty if unknown."""
     if not item.of or n_programs is None:
         return stand_ins
     return f"{n_programs} {stand_ins} for {item.of}" if stand_ins else f"{n_programs} of {item.of}"
 
 
-def _count_programs(folder, item):
-    """Count the paper's programs, or those measured in their place, in a table of the results.
-
-    Return None if the item names no table, or the table or its column is missing.
-    """
+def _count_programs(folder: Path, item: Any) -> int | None:
+    """Count the measured programs in a table of the results. None if the table is missing."""
     table, _, column = item.counted_in.partition(".")
     file = folder / f"{table}.csv"
     if not table or not file.is_file():
         return None
     rows = pd.read_csv(file)
-    if column not in rows:  # of an older version's run
+    if column not in rows:  # the table of an older version
         return None
     listed = _PAPERS[item.paper].get("listed")
     if listed is None:
         return rows[column].nunique()
     names = paper(listed["file"])[listed["entry"]]
-    return len(_plain_names(rows[column]) & _plain_names(list(names)[: listed["first"]]))
+    return len(_remove_underscores(rows[column]) & _remove_underscores(list(names)[: listed["first"]]))
 
 
-def _plain_names(names):
-    """Return the set of the programs' names without underscores, because spellings differ in them."""
+def _remove_underscores(names: Iterable[str]) -> set[str]:
+    """Remove underscores from names, because spellings differ in them."""
     return {name.replace("_", "") for name in names}

@@ -31,7 +31,7 @@ from cmlib.io.absent import absent_sets
 from cmlib.io.archive import atomic_replace
 from cmlib.io.provenance import Provenance, merge_provenances, provenances_read
 from cmlib.report.inline import strip_markup, to_html
-from cmlib.report.manifests import SCHEMA, remove_note
+from cmlib.report.manifests import SCHEMA, remove_skip_record
 from cmlib.report.program import SUMMARIES
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Results:
         entry = {"name": name, "caption": caption, "on_page": on_page, "data": self._keep_provenance(data)}
         self._add("figures", name, entry | size)
         display(image)
-        return _paragraph(caption)
+        return _write_paragraph(caption)
 
     def table(
         self,
@@ -200,10 +200,10 @@ class Results:
         entry = {"name": name, "caption": caption, "n_rows": len(frame), "on_page": on_page}
         entry["data"] = self._keep_provenance(data)
         self._add("tables", name, entry)
-        display(_paragraph(caption))
+        display(_write_paragraph(caption))
         whole = frame.reset_index(allow_duplicates=True) if _has_named_index(frame) else frame
         table = whole.iloc[:rows, :_COLUMNS]
-        return HTML(_html(table, decimals) + _note_cut(table, whole, name))
+        return HTML(_write_table(table, decimals) + _note_cut(table, whole, name))
 
     def number(
         self,
@@ -301,7 +301,9 @@ class Results:
         frame = pd.DataFrame(self._record["numbers"], columns=columns)
         frame = frame.rename(columns={"name": "quantity", "value": "here"})
         frame = frame.assign(note=frame["note"].map(strip_markup), paper=frame["paper"].astype(float))
-        return HTML(_html(frame.loc[:, (frame.notna() & (frame != "")).any()], 2, whole_as_counts=True))
+        return HTML(
+            _write_table(frame.loc[:, (frame.notna() & (frame != "")).any()], 2, whole_as_counts=True)
+        )
 
     def save(self) -> None:
         """Write the manifest, and move the results to their place, where they replace those of an earlier run.
@@ -309,20 +311,20 @@ class Results:
         Call it once, at the end. It returns a line with the versions of the libraries (IPython's HTML).
         """
         libraries = {name: importlib.metadata.version(name) for name in _STACK}
-        self._record["origin"] = strip_markup(_warning(provenances_read()))
+        self._record["origin"] = strip_markup(_find_warning(provenances_read()))
         self._record["absent_sets"] = absent_sets()
         self._record["versions"] = {"python": platform.python_version()} | libraries
         text = json.dumps(self._record, indent=1, ensure_ascii=False)
         (self._draft / "manifest.json").write_text(text + "\n", encoding="utf-8")
         shutil.rmtree(self._final, ignore_errors=True)
         atomic_replace(self._draft, self._final)
-        remove_note(self._final.parent, self._final.name)
+        remove_skip_record(self._final.parent, self._final.name)
         versions = ", ".join(f"{name} {number}" for name, number in self._record["versions"].items())
-        return _paragraph(f"{_describe_read(provenances_read())}*Made with {versions}.*")
+        return _write_paragraph(f"{_list_read(provenances_read())}*Made with {versions}.*")
 
     def _keep_picture(self, figure, name, alt):
         """Keep a figure as SVG; return it as PNG (IPython's Image), and its size on a page [pixels]."""
-        bounds, png = _bounds(figure), io.BytesIO()
+        bounds, png = _fix_layout(figure), io.BytesIO()
         figure.savefig(png, dpi=_DPI, bbox_inches=bounds)
         figure.savefig(self._draft / f"{name}.svg", bbox_inches=bounds, metadata={"Date": None})
         width = round(96 * figure.get_figwidth())
@@ -332,7 +334,7 @@ class Results:
     def _with_provenance(self, text, data=None):
         """Return a text with the provenance of its counts, if given, or with a warning if none was measured."""
         provenances = _as_provenances(data)
-        warning = _warning(provenances)
+        warning = _find_warning(provenances)
         if warning:
             return text if warning in text else f"{text} {warning}"
         if data is None or not provenances:
@@ -369,13 +371,13 @@ def _as_provenances(data):
     return merge_provenances(data)
 
 
-def _warning(provenances):
+def _find_warning(provenances):
     """Return a warning (Markdown) that no counts were measured; "" if some were, or there are none."""
     warnings = [provenance.warning for provenance in provenances]
     return " ".join(dict.fromkeys(warnings)) if all(warnings) else ""
 
 
-def _describe_read(provenances):
+def _list_read(provenances):
     """Return a sentence (Markdown) on the recordings that were read, with a space at its end; "" if there are none."""
     if not provenances:
         return ""
@@ -407,13 +409,13 @@ def _has_named_index(frame):
     return frame.index.name is not None or frame.index.nlevels > 1
 
 
-def _html(frame, decimals, *, whole_as_counts=False):
+def _write_table(frame, decimals, *, whole_as_counts=False):
     """Return the frame as an HTML table, with text on the left and numbers on the right of their cells.
 
     With `whole_as_counts`, values that are whole numbers are written without decimals.
     """
     decimals_by_column = decimals if isinstance(decimals, dict) else {}
-    write_number = _formatter(_DECIMALS if isinstance(decimals, dict) else decimals)
+    write_number = _make_formatter(_DECIMALS if isinstance(decimals, dict) else decimals)
 
     def write(value):
         if whole_as_counts and float(value).is_integer():
@@ -428,7 +430,7 @@ def _html(frame, decimals, *, whole_as_counts=False):
             na_rep="–",
             border=0,
             float_format=write,
-            formatters={name: _formatter(digits) for name, digits in decimals_by_column.items()},
+            formatters={name: _make_formatter(digits) for name, digits in decimals_by_column.items()},
         )
     )
     is_left = itertools.cycle([dtype.kind not in "iufc" for dtype in frame.dtypes])  # cells come row by row
@@ -445,12 +447,12 @@ def _replace_na(frame):
     return replaced
 
 
-def _formatter(decimals):
+def _make_formatter(decimals):
     """Return a function that writes a number with `decimals` digits after the point."""
     return lambda value: f"{float(value):z,.{decimals}f}"
 
 
-def _bounds(figure):
+def _fix_layout(figure):
     """Fix the layout of a figure for all formats, and return its bounding box [inches]."""
     figure.set_dpi(_DPI)
     engine = figure.get_layout_engine()
@@ -462,6 +464,6 @@ def _bounds(figure):
     return figure.get_tightbbox().padded(0.1)
 
 
-def _paragraph(text):
+def _write_paragraph(text):
     """Return a sentence as an HTML paragraph."""
     return HTML(f"<p>{to_html(text)}</p>")

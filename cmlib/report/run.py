@@ -27,11 +27,11 @@ from cmlib.parallel import ONE_THREAD
 from cmlib.report import kernels
 from cmlib.report.manifests import (
     BY_PROGRAM,
-    note_left_out,
-    notebooks_with_pages,
-    place_of,
+    find_notebooks_with_page,
     read_manifests,
-    remove_note,
+    record_skipped,
+    remove_skip_record,
+    results_subdir,
 )
 from cmlib.report.overview import build_index
 from cmlib.report.parameters import SHARED
@@ -107,21 +107,21 @@ def run_profile(
     n_jobs = parameters.pop("jobs", -1)
     SHARED["jobs"].check(n_jobs, "-p")
     processes = n_jobs if n_jobs > 0 else joblib.cpu_count()
-    jobs, secret = _without_passwords(plan(profile, notebooks, parameters))
+    jobs, secret = _remove_passwords(plan(profile, notebooks, parameters))
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
-    folder = results / place_of(profile, parameters)
+    folder = results / results_subdir(profile, parameters)
     _make_folder(folder, results, profile)
     n_at_once = min(_SIDE_BY_SIDE, processes, len(jobs))
-    jobs = [_with_share(job, max(1, processes // n_at_once), always=jobs_are_set) for job in jobs]
+    jobs = [_set_n_jobs(job, max(1, processes // n_at_once), always=jobs_are_set) for job in jobs]
     one_thread = ONE_THREAD if n_at_once > 1 else {}
-    with results_lock(folder), places.export_environment(results, **secret, **one_thread):
+    with lock_results(folder), places.export_environment(results, **secret, **one_thread):
         _refresh_stores(jobs)
-        if place_of(profile, parameters).startswith(f"{BY_PROGRAM}/"):
+        if results_subdir(profile, parameters).startswith(f"{BY_PROGRAM}/"):
             first_page = _write_first_page(jobs, folder, parameters)
             if first_page and on_first_page:
                 on_first_page(first_page)
         kernels.prepare()
-        return _run(jobs, folder, n_at_once, may_lack=not notebooks)
+        return _run_jobs(jobs, folder, n_at_once, may_lack=not notebooks)
 
 
 def _make_folder(folder, results, profile):
@@ -177,7 +177,7 @@ def _write_first_page(jobs, folder, parameters):
     return build_index(folder, to_come=[job.title for job in jobs])
 
 
-def _with_share(job, share, *, always):
+def _set_n_jobs(job, share, *, always):
     """Give a NotebookJob `share` worker processes for its notebook.
 
     It is returned unchanged if it has no parameter jobs, or if the profile's file sets that and `always` is False.
@@ -187,7 +187,7 @@ def _with_share(job, share, *, always):
     return replace(job, parameters=job.parameters | {"jobs": share})
 
 
-def _without_passwords(jobs):
+def _remove_passwords(jobs):
     """Remove passwords from the NotebookJobs' URLs of databases, because Papermill would write them into notebooks.
 
     Return the jobs, and a dict with the environment variable PGPASSWORD, from which PostgreSQL's client reads the
@@ -205,7 +205,7 @@ def _without_passwords(jobs):
     return bare, dict(zip(["PGPASSWORD"], passwords, strict=False))
 
 
-def _run(jobs, folder, n, *, may_lack):
+def _run_jobs(jobs, folder, n, *, may_lack):
     """Execute the NotebookJobs, `n` at a time, write the page in `folder` as they end, and return its path.
 
     A notebook for which nothing is recorded is left out if `may_lack`, else NothingRecordedError; also if all are
@@ -214,8 +214,8 @@ def _run(jobs, folder, n, *, may_lack):
     left_out_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
     to_come = {job.name: job.title for job in jobs}
     finished, left_out, failed = [], {}, {}
-    pages = to_come.keys() | notebooks_with_pages(folder)
-    ended = contextlib.closing(_executed(jobs, folder, n, pages))
+    pages = to_come.keys() | find_notebooks_with_page(folder)
+    ended = contextlib.closing(_execute_jobs(jobs, folder, n, pages))
     bar = progress_bar(total=len(jobs), desc=one_line(folder.name), unit="notebook")
     try:
         with ended as executed, bar:
@@ -234,7 +234,7 @@ def _run(jobs, folder, n, *, may_lack):
                 else:
                     left_out[job.name] = str(error)
                     # At once, so that a summary that runs later does not use the results of an earlier run.
-                    note_left_out(folder, job.name, job.title, str(error))
+                    record_skipped(folder, job.name, job.title, str(error))
                 if finished:
                     build_index(folder, to_come=to_come.values())
     except BaseException:
@@ -243,7 +243,7 @@ def _run(jobs, folder, n, *, may_lack):
         raise
     if len(left_out) == len(jobs):
         for name in left_out.keys() - left_out_before:
-            remove_note(folder, name)
+            remove_skip_record(folder, name)
         raise NothingRecordedError(next(iter(left_out.values())))
     if finished:
         _write_missing_pages(jobs, folder, pages, left_out, failed)
@@ -269,7 +269,7 @@ def _write_missing_pages(jobs, folder, pages, left_out, failed):
     """
     from cmlib.report.notebook_page import write_stored_page
 
-    without_page = failed.keys() - notebooks_with_pages(folder)
+    without_page = failed.keys() - find_notebooks_with_page(folder)
     for job in jobs:
         if job.name in left_out:
             reason = f"It was left out: {left_out[job.name]}"
@@ -280,7 +280,7 @@ def _write_missing_pages(jobs, folder, pages, left_out, failed):
         write_stored_page(job.notebook, folder, pages, reason)
 
 
-def _executed(jobs, folder, n, pages):
+def _execute_jobs(jobs, folder, n, pages):
     """Yield (NotebookJob, error or None, seconds) as each ends, `n` at a time.
 
     `pages` are names of notebooks with a page.
@@ -296,7 +296,7 @@ def _executed(jobs, folder, n, pages):
     pool, futures = ThreadPoolExecutor(n), {}
     try:
         for group in (independent, reading_results):
-            futures = {pool.submit(_error, job, folder, pages): job for job in group}
+            futures = {pool.submit(_execute_job, job, folder, pages): job for job in group}
             for future in as_completed(futures):
                 yield futures[future], *future.result()
     finally:
@@ -306,7 +306,7 @@ def _executed(jobs, folder, n, pages):
             time.sleep(0.1)
 
 
-def _error(job, folder, pages):
+def _execute_job(job, folder, pages):
     """Execute a NotebookJob, and return the CmlibError that it raised, or None, and the time that it took [s].
 
     `pages` are names of notebooks with a page.
@@ -325,7 +325,7 @@ def _error(job, folder, pages):
 
 
 @contextlib.contextmanager
-def results_lock(folder):
+def lock_results(folder):
     """Hold the lock of a profile's folder of results (Path); ResultsBusyError if another run holds it."""
     descriptor = open_lock_file(folder / _LOCK)
     try:

@@ -6,7 +6,7 @@ import yaml
 
 from cmlib import places
 from cmlib.report import declared_parameters
-from cmlib.report.parameters import for_papermill
+from cmlib.report.parameters import group_settings
 
 # Below the smoke profile's values: what a browser shows does not depend on how well a model was fitted.
 QUICK = {"04_interactions": {"n_events": 3, "top": 3, "n_planted": 1}}
@@ -31,7 +31,7 @@ def copy_notebook(notebook, target, given):
     values = {name: value for name, value in values.items() if name in declared}
     for name, value in values.items():
         declared[name].check(value, target.name)
-    lines = [f"{name} = {value!r}" for name, value in for_papermill(notebook, values).items()]
+    lines = [f"{name} = {value!r}" for name, value in group_settings(notebook, values).items()]
     content = json.loads(notebook.read_text(encoding="utf-8"))
     for cell in content["cells"]:
         if "parameters" in cell["metadata"].get("tags", []):
