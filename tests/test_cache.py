@@ -65,7 +65,7 @@ def test_results_of_another_source_are_removed(results, monkeypatch):
     (old,) = (results / "cache").iterdir()
     other_module = results / "cache/cmlib.rank-0"
     other_module.mkdir()
-    monkeypatch.setattr(module, "_hash_source", lambda name: "another")
+    monkeypatch.setattr(module, "_hash_code", lambda name: "another")
     compute = Counted({"one": FRAME})
     cached(("x",), compute)
     assert compute.calls == 1 and not old.exists() and other_module.exists()

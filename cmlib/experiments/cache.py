@@ -1,10 +1,14 @@
-"""Cache the results of long computations in files, so that other notebooks need not compute them again.
+"""Store the results of long computations in files, and read them back.
 
-`cached` takes inputs and a function, and returns the function's result, a dict of DataFrames. A result is stored as
-Parquet files in the folder of results, under a hash of its inputs and a hash of the code: the function's module, all
-modules of cmlib that it imports, directly or not, and the versions of the numerical libraries. Docstrings, comments and
-type hints do not change the hash of the code. If no file can be written, the result is computed and not stored.
+:func:`cached` reads the result of a computation from the cache, or computes and stores it. Notebooks can therefore
+share results. A result is a dict of DataFrames. It is stored as Parquet files in the folder of results.
+
+A stored result is used only if the inputs, the code and the versions of the numerical libraries are the same. The
+code is the module of the function and all modules of cmlib that it imports. Docstrings, comments and type hints can
+change.
 """
+
+from __future__ import annotations
 
 import ast
 import contextlib
@@ -15,61 +19,68 @@ import importlib.metadata
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from cmlib import places
 from cmlib.io.archive import atomic_output
 
-FOLDER = "cache"  # among the results
+FOLDER = "cache"  # in the folder of results
 _PACKAGE = Path(places.__file__).parent
-_MODULES_OF_TYPES = {"__future__", "typing", "collections.abc", "numpy.typing"}
-_LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba")
+_TYPING_MODULES = {"__future__", "typing", "collections.abc", "numpy.typing"}  # imported only for type hints
+_LIBRARIES = (
+    "numpy",
+    "pandas",
+    "scipy",
+    "scikit-learn",
+    "lightgbm",
+    "numba",
+)  # new versions can change results
 
 
-def cached(inputs, compute):
-    """Return the result of a computation from the cache, or compute and store it.
+def cached(inputs: Iterable[Any], compute: Callable[[], dict[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    """Return the result of a computation from the cache, or compute it.
 
-    If nothing can be written, or the disk is full, the result is computed and not stored.
+    A computed result is stored. If the folder of results is read-only or full, it is not stored.
 
     Parameters
     ----------
     inputs : iterable
-        Everything on which the result depends. Frames and series are hashed by their values, all others by their repr,
-        which must be complete and the same in every process. Pass an array as a Series, because NumPy shortens the repr
-        of long arrays.
+        Everything on which the result depends. DataFrames and Series are compared by value, other objects by their
+        ``repr``. Pass an array as a Series, because the ``repr`` of a long array is shortened.
     compute : callable
-        Takes no argument and returns a dict of DataFrames.
+        Function without parameters that computes the result.
 
     Returns
     -------
     dict of str to DataFrame
-        The result of `compute`. From the cache, its keys are sorted, because they are names of files.
+        Result of `compute`. The keys of a stored result are sorted.
     """
     try:
-        folder = _folder(compute.__module__)
+        module_folder = _make_folder(compute.__module__)
     except OSError:
         return compute()
-    place = folder / _digest(inputs)
-    with _locked(folder, place.name):
-        # If a file is missing, or was cut short by a power failure, the result is computed again.
+    result_folder = module_folder / _hash_inputs(inputs)
+    with _lock(module_folder, result_folder.name):
+        # If a file is missing or damaged, the result is computed again.
         with contextlib.suppress(OSError, ValueError):
-            return {file.stem: pd.read_parquet(file) for file in sorted(place.iterdir())}
+            return {file.stem: pd.read_parquet(file) for file in sorted(result_folder.iterdir())}
         frames = compute()
-        # If the disk is full, the result is returned without being stored.
-        with contextlib.suppress(OSError), atomic_output(place) as draft:
+        with contextlib.suppress(OSError), atomic_output(result_folder) as draft:
             draft.mkdir()
             for name, frame in frames.items():
                 frame.to_parquet(draft / f"{name}.parquet")
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(result_folder, ignore_errors=True)
         return frames
 
 
-def _folder(module):
-    """Return the folder for the results of a module's (name) present source; remove those of its older sources."""
+def _make_folder(module):
+    """Make the folder for the results of a module, and remove results of its older code."""
     parent = places.results_dir() / FOLDER
-    folder = parent / f"{module}-{_hash_source(module)}"
+    folder = parent / f"{module}-{_hash_code(module)}"
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         for older in parent.glob(f"{module}-*"):
@@ -79,8 +90,8 @@ def _folder(module):
 
 
 @functools.cache
-def _hash_source(module):
-    """Hash (str) a module's (name) source, the sources it imports from cmlib, and the versions of libraries."""
+def _hash_code(module):
+    """Return a hash of a module, of its imports from cmlib, and of library versions."""
     digest = hashlib.sha256()
     for file in sorted(find_sources(Path(sys.modules[module].__file__))):
         digest.update(dump_code(file).encode())
@@ -89,17 +100,18 @@ def _hash_source(module):
     return digest.hexdigest()[:16]
 
 
-def dump_code(file):
-    """Write the syntax tree of a source file without docstrings, comments and type hints.
+def dump_code(file: Path) -> str:
+    """Return the code of a file without docstrings, comments and type hints.
 
     Parameters
     ----------
     file : Path
+        Source file.
 
     Returns
     -------
     str
-        Equal for two files that differ in nothing else.
+        Syntax tree as text.
     """
     tree = _parse_without_hints(file)
     for node in ast.walk(tree):
@@ -107,33 +119,37 @@ def dump_code(file):
             node.returns = None
         elif isinstance(node, ast.arg):
             node.annotation = None
-        if (
-            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-            and ast.get_docstring(node) is not None
-        ):
-            node.body = node.body[1:]
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = _drop_docstring(node)
     return ast.dump(tree)
 
 
+def _drop_docstring(node):
+    """Return the statements of a module, class or function without its docstring."""
+    if ast.get_docstring(node) is None:
+        return node.body
+    return node.body[1:]
+
+
 def _parse_without_hints(file):
-    """Return the syntax tree of a source file (Path) without the imports that only type hints need."""
+    """Parse a file, and drop imports that only type hints need."""
     tree = ast.parse(file.read_bytes())
     tree.body = [statement for statement in tree.body if not _is_for_hints(statement)]
     return tree
 
 
 def _is_for_hints(statement):
-    """Return True for an import from a module of types, and for ``if TYPE_CHECKING:`` with the imports below it."""
+    """Return True for an import that only type hints need."""
     if isinstance(statement, ast.ImportFrom):
-        return statement.module in _MODULES_OF_TYPES
+        return statement.module in _TYPING_MODULES
     return isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"
 
 
-def find_sources(file):
-    """Find the source files on which a module of cmlib depends.
+def find_sources(file: Path) -> set[Path]:
+    """Find the source files of cmlib that a module imports.
 
-    Imports are followed through other modules of cmlib, also imports within functions, and names that a package loads
-    lazily (its ``__init__.pyi``).
+    Imports of these files are followed, too. Imports within functions and lazy imports of packages (``__init__.pyi``)
+    are included.
 
     Parameters
     ----------
@@ -143,19 +159,20 @@ def find_sources(file):
     Returns
     -------
     set of Path
-        The file itself, and the files of the modules that it imports.
+        The file itself and all imported files.
     """
-    found, waiting = set(), {file}
+    sources = set()
+    waiting = {file}
     while waiting:
-        file = waiting.pop()
-        found.add(file)
-        for name in _imported_names(file):
-            waiting |= _files_of_module(name) - found
-    return found
+        source = waiting.pop()
+        sources.add(source)
+        for name in _list_imported_names(source):
+            waiting |= _find_module_files(name) - sources
+    return sources
 
 
-def _imported_names(file):
-    """List the modules that a source file imports, and the names that it imports from them (set of str)."""
+def _list_imported_names(file):
+    """Return the modules that a file imports, and the names from these modules (set of str)."""
     names = set()
     for node in ast.walk(_parse_without_hints(file)):
         if isinstance(node, ast.Import):
@@ -163,30 +180,30 @@ def _imported_names(file):
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
             if node.level:
-                # Only a package's __init__ imports by relative names.
+                # Only the __init__ file of a package has relative imports.
                 package = ".".join([_PACKAGE.name, *file.parent.relative_to(_PACKAGE).parts])
                 module = f"{package}.{module}".rstrip(".")
             names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
     return names
 
 
-def _files_of_module(name):
-    """Find the source files (set of Path) of a module of cmlib; empty for other names."""
+def _find_module_files(name):
+    """Return the source files (set of Path) of a module of cmlib, or an empty set for other names."""
     package, *parts = name.split(".")
     if package != _PACKAGE.name:
         return set()
-    place = _PACKAGE.joinpath(*parts)
-    files = place.with_suffix(".py"), place / "__init__.py", place / "__init__.pyi"
+    path = _PACKAGE.joinpath(*parts)
+    files = path.with_suffix(".py"), path / "__init__.py", path / "__init__.pyi"
     return {file for file in files if file.is_file()}
 
 
-def _digest(inputs):
-    """Hash (str) all inputs in their order."""
+def _hash_inputs(inputs):
+    """Return a hash of all inputs, in input order."""
     digest = hashlib.sha256()
     for item in inputs:
         if isinstance(item, pd.DataFrame | pd.Series):
-            described = type(item).__name__, item.shape, list(getattr(item, "columns", ()))
-            digest.update(repr(described).encode())
+            header = type(item).__name__, item.shape, list(getattr(item, "columns", ()))
+            digest.update(repr(header).encode())
             digest.update(pd.util.hash_pandas_object(item).to_numpy().tobytes())
         else:
             digest.update(repr(item).encode())
@@ -195,11 +212,14 @@ def _digest(inputs):
 
 
 @contextlib.contextmanager
-def _locked(folder, name):
-    """Lock one result, by a byte of a lock file that all results share."""
-    with contextlib.ExitStack() as held:
+def _lock(folder, name):
+    """Lock one result, so that two processes do not compute it at the same time.
+
+    All results of a folder share a lock file. Each result locks one byte of it.
+    """
+    with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-            held.callback(os.close, descriptor)
+            stack.callback(os.close, descriptor)
             fcntl.lockf(descriptor, fcntl.LOCK_EX, 1, int(name[:12], 16))
         yield

@@ -1,6 +1,8 @@
-"""Describe recordings: their machines, events and running shares, and the counts that are impossible.
+"""Describe what was recorded, and check the counts.
 
-Functions take recordings (:class:`cmlib.io.recording.Recording`) and return DataFrames. They do not modify them.
+:func:`describe_machines` and :func:`describe_sets` describe recordings. :func:`list_impossible`,
+:func:`compare_modes` and :func:`check_sums` measure errors of the counts. Recordings are objects of
+:class:`cmlib.io.recording.Recording`, one per run.
 """
 
 from collections.abc import Iterable
@@ -26,15 +28,15 @@ __all__ = [
     "total_counts",
 ]
 
-# More occurrences of an event per cycle are listed as impossible. It is well above the most that a core can count
-# (`cmlib.intervals.MOST_PER_CYCLE`, 128), so that an error of multiplexing can't explain a listed count.
-IMPOSSIBLE_PER_CYCLE = 1000
+# Larger counts per cycle are impossible. The limit is far above the maximum of a core (128 per cycle), because the
+# extrapolation of multiplexed counts can also exceed the maximum.
+_IMPOSSIBLE_PER_CYCLE = 1000
 COUNTED_BY_HAND = Provenance(OTHERS_HARDWARE, ("an assembly program",), public_set="totals/deterministic")
-_REPEATABLE = 1e-6  # largest difference between counts of equal runs that are called repeatable, as a share
+_REPEATABLE = 1e-6  # largest relative difference between repeatable counts
 
 
 def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
-    """List the machines and counters of recordings, from their metadata.
+    """List the machines on which runs were recorded.
 
     Parameters
     ----------
@@ -44,26 +46,27 @@ def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per kind of machine: ``counted by`` (perf with its version, the simulator, or "imported"),
-        ``processor``, ``processors`` (number of them), ``virtual machine`` ("no" if there is none), ``offered``
-        (counters that the kernel offers), ``good`` (number of these that count correctly) and ``runs``. Unknown values
-        are "" or NaN.
+        One row per kind of machine, with these columns. Unknown values are "" or NaN.
+
+        - ``counted by``: version of perf or of the simulator, or "imported".
+        - ``processor``, ``processors``: name and number of the processors.
+        - ``virtual machine``: name of the hypervisor, or "no".
+        - ``offered``, ``good``: number of hardware counters, and number of those that count correctly.
+        - ``runs``: number of runs.
     """
     rows = []
     for run in recordings:
         counters = run.meta.get("counters") or {}
-        version = run.machine.get("perf")
-        counted_by = f"perf {version}" if version else "imported"
-        if run.simulated:
-            counted_by = f"{run.meta['simulator']['tool']} {run.meta['simulator']['version']}, simulated"
+        processors = run.machine.get("processors")
+        virtual_machine = ""
+        if processors:
+            virtual_machine = run.machine.get("virtual") or "no"
         rows.append(
             {
-                "counted by": counted_by,
+                "counted by": _describe_counting(run),
                 "processor": run.machine.get("model_name") or "",
-                "processors": run.machine.get("processors"),
-                "virtual machine": (run.machine.get("virtual") or "no")
-                if run.machine.get("processors")
-                else "",
+                "processors": processors,
+                "virtual machine": virtual_machine,
                 "offered": counters.get("offered"),
                 "good": counters.get("good"),
             }
@@ -72,8 +75,18 @@ def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
     return machines.groupby(list(machines), dropna=False, sort=False).size().rename("runs").reset_index()
 
 
+def _describe_counting(run):
+    """Return the version of perf or of the simulator, or "imported"."""
+    if run.simulated:
+        return f"{run.meta['simulator']['tool']} {run.meta['simulator']['version']}, simulated"
+    version = run.machine.get("perf")
+    return f"perf {version}" if version else "imported"
+
+
 def describe_sets(recordings: Iterable[Recording]) -> pd.DataFrame:
-    """Summarize the runs of each program and set (a plan of the events to count).
+    """Describe the runs of each program and set.
+
+    A set is a named list of events to count.
 
     Parameters
     ----------
@@ -83,10 +96,16 @@ def describe_sets(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per program and set: ``program``, ``set``, ``kind`` (of the runs, as :attr:`Recording.kind`),
-        ``passes``, ``runs``, ``events`` (without those that every run counts, such as cycles), ``intervals``,
-        ``length`` (text: length of all intervals with its unit) and ``running share`` (mean over events and
-        intervals; NaN if it is not known).
+        One row per program and set, with these columns:
+
+        - ``program``, ``set``: names.
+        - ``kind``: how events were counted, from :attr:`Recording.kind`.
+        - ``passes``: number of repetitions of the set.
+        - ``runs``: number of runs. A pass takes several runs if its events do not fit into one.
+        - ``events``: number of events. Events that every run counts are excluded, for example cycles.
+        - ``intervals``: number of intervals.
+        - ``length``: total length of the intervals with its unit (str).
+        - ``running share``: mean fraction of the time in which an event was counted, or NaN if it is unknown.
     """
     runs_by_set = {}
     for run in recordings:
@@ -111,7 +130,7 @@ def describe_sets(recordings: Iterable[Recording]) -> pd.DataFrame:
 
 
 def _describe_length(runs):
-    """Return the total length of the intervals of some runs, with its unit; "" if it is not known."""
+    """Return the total length of the intervals with its unit, or ""."""
     if runs[0].simulated:
         return f"{sum(run.counts.index[-1] for run in runs):,.0f} million instructions"
     if runs[0].axis.rate == "per run":
@@ -119,25 +138,18 @@ def _describe_length(runs):
     return f"{sum(run.interval_s.sum() for run in runs):,.0f} s"
 
 
-def impossible_counts(run: Recording) -> pd.DataFrame:
-    """Mark the counts of more than a thousand occurrences per cycle, which are errors of the counter.
+def _mark_impossible(run):
+    """Return a mask of the counts that are impossible, a DataFrame like ``run.counts``.
 
-    Parameters
-    ----------
-    run : cmlib.io.recording.Recording
-
-    Returns
-    -------
-    DataFrame of bool, shape (n_intervals, n_events)
-        All False if cycles were not counted.
+    All values are False if cycles were not counted.
     """
     if "cycles" not in run.counts:
         return pd.DataFrame(False, run.counts.index, run.counts.columns)
-    return run.counts.gt(IMPOSSIBLE_PER_CYCLE * run.counts["cycles"], axis=0)
+    return run.counts.gt(_IMPOSSIBLE_PER_CYCLE * run.counts["cycles"], axis=0)
 
 
 def list_impossible(recordings: Iterable[Recording]) -> pd.DataFrame:
-    """List the counts of more than a thousand occurrences per cycle.
+    """List the impossible counts: more than 1,000 per cycle.
 
     Parameters
     ----------
@@ -147,12 +159,12 @@ def list_impossible(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per count: ``program``, ``run``, ``interval`` (its end, in the unit of the run's index), ``event``,
-        ``count`` and ``cycles``; empty if there is none.
+        One row per impossible count. Columns: ``program``, ``run``, ``interval`` (its end), ``event``, ``count``
+        and ``cycles``. Empty if no count is impossible.
     """
     rows = []
     for run in recordings:
-        marked = impossible_counts(run).stack()
+        marked = _mark_impossible(run).stack()
         for end, event in marked.index[marked]:
             count, cycles = run.counts.at[end, event], run.counts.at[end, "cycles"]
             rows.append((run.meta["program"], run.meta["run"], end, event, count, cycles))
@@ -160,7 +172,9 @@ def list_impossible(recordings: Iterable[Recording]) -> pd.DataFrame:
 
 
 def total_counts(recordings: Iterable[Recording]) -> pd.DataFrame:
-    """Compute the total of each event in each run, without impossible counts.
+    """Compute the total count of each event in each run.
+
+    Impossible counts (more than 1,000 per cycle) are ignored.
 
     Parameters
     ----------
@@ -170,13 +184,19 @@ def total_counts(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per event and run: ``program``, ``event``, ``kind`` (of the run, as :attr:`Recording.kind`), ``pass``,
-        ``running share`` (mean; NaN if not known), ``total`` (NaN where the event gave no count) and ``per 1,000
-        instructions`` (NaN where instructions were not counted). Events of every run, such as cycles, are left out.
+        One row per event and run, with these columns. Events that every run counts are excluded, for example
+        cycles.
+
+        - ``program``, ``event``: names.
+        - ``kind``: how events were counted, from :attr:`Recording.kind`.
+        - ``pass``: number of the repetition.
+        - ``running share``: mean fraction of the time in which an event was counted, or NaN if it is unknown.
+        - ``total``: total count, or NaN if the event was not counted.
+        - ``per 1,000 instructions``: total per 1,000 instructions, or NaN if instructions were not counted.
     """
     tables = []
     for run in recordings:
-        totals = run.counts.mask(impossible_counts(run)).sum(min_count=1)
+        totals = run.counts.mask(_mark_impossible(run)).sum(min_count=1)
         instructions = totals.get("instructions", totals.get(INSTRUCTIONS, np.nan))
         table = pd.DataFrame(
             {
@@ -193,20 +213,25 @@ def total_counts(recordings: Iterable[Recording]) -> pd.DataFrame:
 
 
 def compare_modes(totals: pd.DataFrame) -> pd.DataFrame:
-    """Compare totals of multiplexed events with totals of runs in which each event had a counter all the time.
+    """Compare total counts with and without multiplexing.
+
+    An event needs two repetitions without multiplexing (OCOE, "one counter, one event") and one with multiplexing
+    (MLPX).
 
     Parameters
     ----------
     totals : DataFrame
-        Result of :func:`total_counts`.
+        Total counts from :func:`total_counts`.
 
     Returns
     -------
     DataFrame
-        One row per program and event that has at least two passes without multiplexing (OCOE) and one with it (MLPX).
-        ``OCOE``: mean count per 1,000 instructions over the OCOE passes. ``between passes [%]``: mean absolute
-        difference between two OCOE passes. ``multiplexed [%]``: mean absolute difference between an MLPX and an OCOE
-        pass. Both are in percent of an OCOE pass.
+        One row per program and event, with these columns:
+
+        - ``program``, ``event``: names.
+        - ``OCOE``: mean count per 1,000 instructions without multiplexing.
+        - ``between passes [%]``: mean difference between two repetitions without multiplexing.
+        - ``multiplexed [%]``: mean difference between a repetition with and a repetition without multiplexing.
     """
     rates = totals.groupby(["program", "event", "kind", "pass"])["per 1,000 instructions"].mean()
     rows = []
@@ -216,8 +241,8 @@ def compare_modes(totals: pd.DataFrame) -> pd.DataFrame:
         mlpx = event_rates[kinds == "MLPX"].to_numpy()
         if len(ocoe) < 2 or len(mlpx) == 0 or not (ocoe > 0).all():
             continue
-        between = [abs(count / reference - 1) for count, reference in permutations(ocoe, 2)]
-        multiplexed = [abs(count / reference - 1) for count, reference in product(mlpx, ocoe)]
+        between = [abs(rate / reference - 1) for rate, reference in permutations(ocoe, 2)]
+        multiplexed = [abs(rate / reference - 1) for rate, reference in product(mlpx, ocoe)]
         rows.append(
             {
                 "program": program,
@@ -231,9 +256,10 @@ def compare_modes(totals: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_sums(recordings: Iterable[Recording]) -> pd.DataFrame:
-    """Compare the total of an event in each run with the sum of the events that are its parts.
+    """Compare the count of an event with the sum of its parts.
 
-    Intervals with an impossible count are left out.
+    For example, all loads should equal loads that hit plus loads that miss. Intervals with an impossible count
+    (more than 1,000 per cycle) are ignored.
 
     Parameters
     ----------
@@ -243,13 +269,18 @@ def check_sums(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per sum and run, the largest difference first: ``program``, ``run``, ``whole``, ``parts`` (joined by
-        " + "), ``same group`` (bool: whole and parts were on counters at the same time), ``difference [%]`` (sum of
-        the parts against the whole) and ``counts per interval`` (the difference).
+        One row per sum and run, the largest difference first, with these columns:
+
+        - ``program``, ``run``: names.
+        - ``whole``: event that is a sum.
+        - ``parts``: events that add up to it, joined by " + ".
+        - ``same group``: True if all these events were counted at the same time.
+        - ``difference [%]``: sum of the parts minus the whole, relative to the whole.
+        - ``counts per interval``: the same difference as a mean count per interval.
     """
     rows = []
     for run in recordings:
-        possible = run.counts[~impossible_counts(run).any(axis=1)]
+        possible = run.counts[~_mark_impossible(run).any(axis=1)]
         totals = possible.sum()
         groups = [set(group) for group in run.meta["groups"]]
         for whole, parts in known_sums(run):
@@ -274,16 +305,20 @@ def check_sums(recordings: Iterable[Recording]) -> pd.DataFrame:
 
 
 def compare_with_counts_by_hand() -> pd.DataFrame | None:
-    """Compare counts of an assembly program with counts by hand (V. Weaver's published recordings).
+    """Compare counts of an assembly program with its known number of events.
+
+    V. Weaver counted the executed operations by hand and published counts of many machines. Each machine counted
+    ten runs.
 
     Returns
     -------
     DataFrame or None
-        One row per event. ``machines``: number of machines on which the event was counted in ten runs. ``exact``:
-        machines on which all ten counts equal the count by hand. ``repeatable``: machines on which the ten counts
-        differ by at most a millionth of it. ``median [%]`` and ``largest [%]``: median and largest difference
-        between the mean of a machine and the count by hand. None if the recordings are absent
-        (``totals/deterministic`` in the folder that ``CMLIB_PUBLIC`` names).
+        One row per event, with these columns. None if the recordings are not on this machine.
+
+        - ``machines``: number of machines that counted the event.
+        - ``exact``: number of machines on which all counts are correct.
+        - ``repeatable``: number of machines on which the counts differ by at most a millionth.
+        - ``median [%]``, ``largest [%]``: median and largest error of a machine.
     """
     folder = places.external_data_dir()
     files = sorted((folder / "totals/deterministic").glob("expected.csv*")) if folder else []

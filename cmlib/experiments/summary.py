@@ -1,7 +1,10 @@
-"""Summarize a program's runs with their metadata, for the command line and the pages.
+"""Summarize what limits the speed of programs.
 
-:func:`summarize_runs` takes the counts and metadata of the runs, and returns a dict that says what limits the program.
-Its values are None where the recording contains no data for them. There must be at least one run; this is not checked.
+:func:`summarize_programs` summarizes recorded programs for notebooks and pages. :func:`summarize_runs` summarizes
+counts with their metadata for the command line.
+
+A summary is a dict with the headline, the advice, bounds of lost pipeline slots and more. The file docs/summary.md
+describes all keys. A value is None if the recording contains no data for it.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cmlib import processors, topdown
 from cmlib.io import events
@@ -18,44 +21,53 @@ from cmlib.io.imports import import_notes, printed_shares
 from cmlib.topdown.costs import read_costs
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from cmlib.io.recording import Recording
 
 
-def summarize_runs(name, metas, runs, *, machines=(), processor=None):
-    """Summarize what limits a program: processor, notes and more are taken from the metadata of its runs.
+def summarize_runs(
+    name: str,
+    metas: Sequence[dict],
+    runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]],
+    *,
+    machines: Sequence[dict] = (),
+    processor: str | None = None,
+) -> dict[str, Any]:
+    """Summarize what limits the speed of a program.
 
     Parameters
     ----------
     name : str
         Name of the program.
     metas : sequence of dict
-        Metadata of each run.
+        Metadata of each run. There must be at least one run.
     runs : sequence of (DataFrame, DataFrame)
-        Counts and running shares (0 to 1) of each run, one row per interval [index: its end, s], one column per event.
-    machines : sequence of dict, default ()
-        Metadata of the machines. Default: the machine in the first run's metadata.
+        Counts and running shares (the fraction of the time in which an event was counted, 0-1) of each run. One row
+        per interval (index: its end [s]), one column per event.
+    machines : sequence of dict, optional
+        Metadata of the machines. Default: the machine of the first run.
     processor : str, optional
-        Name of the processor, such as ``amd_zen5``. Default: found by the machine, or else by the names of the events.
+        Name of the processor. For example, ``amd_zen5``. Default: the processor is found by the machine, or by the
+        names of the events.
 
     Returns
     -------
     dict
-        As :func:`cmlib.topdown.summarize` returns it: name, processor, ``first`` (the headline and the advice),
-        ``levels`` (dict of rates and clock), ``limited_by`` (category of lost slots, or None), ``account`` (dict of
-        bounds by category [%], or None), ``misses``, ``phases``, ``remarks`` and more; docs/summary.md has all keys.
+        Result of :func:`cmlib.topdown.summarize`. The file docs/summary.md describes its keys.
     """
     runs, doubts = _drop_doubtful(metas, runs)
     first = metas[0]
-    machines = [machine for machine in machines if machine] or [first.get("machine", {})]
-    metric_groups = (machine.get("metric_group") for machine in machines)
+    known_machines = [machine for machine in machines if machine] or [first.get("machine", {})]
+    metric_groups = (machine.get("metric_group") for machine in known_machines)
     metric_group = next(filter(None, metric_groups), "")
     if processor:
-        machines = [processors.machine_with(processor)]
+        known_machines = [processors.machine_with(processor)]
     counted_names = list(dict.fromkeys(event for counts, _ in runs for event in counts))
     event_names = [*counted_names, *first.get("names", {})]
     core = events.core_pmu(event_names)
-    processor = events.find_processor(machines, event_names, core)
-    processor = _choose_fitting(processor, machines, event_names, runs)
+    processor = events.find_processor(known_machines, event_names, core)
+    processor = _choose_fitting(processor, known_machines, event_names, runs)
     answer = topdown.summarize(
         name,
         runs,
@@ -71,13 +83,13 @@ def summarize_runs(name, metas, runs, *, machines=(), processor=None):
         user_s=_median_seconds(metas, "user_s"),
         system_s=_median_seconds(metas, "system_s"),
     )
-    if not any(map(events.find_microarchitecture, machines)):
+    if not any(map(events.find_microarchitecture, known_machines)):
         _note_alternatives(answer, processor, events.recognise(event_names).tables)
     return answer
 
 
 def _note_alternatives(answer, processor, recognized):
-    """Add to an answer (dict) that the names of the events fit several processors, `recognized`, equally well."""
+    """Add to a summary that the event names fit several processors (`recognized`) equally well."""
     if processor not in recognized or len(recognized) < 2:
         return
     answer["processors_alike"] = sorted({*recognized} - {processor})
@@ -86,26 +98,26 @@ def _note_alternatives(answer, processor, recognized):
 
 
 def summarize_recordings(name: str, recordings: Sequence[Recording], *, processor: str | None = None) -> dict:
-    """Summarize what limits a program by its recordings from the store.
+    """Summarize what limits the speed of a measured program.
 
     Parameters
     ----------
     name : str
         Name of the program.
     recordings : sequence of cmlib.io.recording.Recording
-        Its runs, as :func:`cmlib.io.store.load` returns them; at least one.
+        Runs of the program, at least one, from :func:`cmlib.io.store.load`.
     processor : str, optional
-        Name of the processor, for recordings that do not name it.
+        Name of the processor. Default: the processor of the recording.
 
     Returns
     -------
     dict
-        As :func:`summarize_runs` returns it.
+        Summary. The file docs/summary.md describes its keys.
     """
     runs = []
     for recording in recordings:
         ends = recording.counts.index
-        if recording.holds_totals:  # the index is the number of the run
+        if recording.holds_totals:  # then, the index is not a time but the number of the run
             ends = recording.interval_s.cumsum()
         runs.append((recording.counts.set_axis(ends), recording.running.set_axis(ends)))
     metas = [recording.meta for recording in recordings]
@@ -115,20 +127,19 @@ def summarize_recordings(name: str, recordings: Sequence[Recording], *, processo
 def summarize_programs(
     recordings: dict[str, list[Recording]], *, processor: str | None = None
 ) -> dict[str, dict]:
-    """Summarize programs by their recordings from the store.
+    """Summarize what limits the speed of several programs.
 
     Parameters
     ----------
     recordings : dict of str to list of cmlib.io.recording.Recording
-        The runs of each program, either all measured or all simulated.
+        Runs of each program. All runs of a program must be measured, or all simulated.
     processor : str, optional
-        Name of the processor, for recordings that do not name it.
+        Name of the processor. Default: the processor of the recording.
 
     Returns
     -------
     dict of str to dict
-        Summaries by program: results of :func:`summarize_recordings`, or for simulated programs of
-        :func:`cmlib.experiments.simulated_summary.summarize_simulated`.
+        Summary of each program. The file docs/summary.md describes its keys.
     """
     from cmlib.experiments.simulated_summary import summarize_simulated  # not needed for measured programs
 
@@ -142,11 +153,12 @@ def summarize_programs(
 
 
 def _median_seconds(metas, key):
-    """Return the median over the runs of a time in their metadata [s], a number or a list; None if not known."""
+    """Return the median over the runs of a time in their metadata [s], or None."""
     seconds = []
     for meta in metas:
-        values = meta.get(key)
-        for value in values if isinstance(values, list) else [values]:
+        value_or_list = meta.get(key)
+        values = value_or_list if isinstance(value_or_list, list) else [value_or_list]
+        for value in values:
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if is_number and 0 <= value < math.inf:
                 seconds.append(value)
@@ -154,7 +166,10 @@ def _median_seconds(metas, key):
 
 
 def _drop_doubtful(metas, runs):
-    """Drop the counts that their import called doubtful; return the runs, and sentences on these counts."""
+    """Drop counts that were marked as doubtful when their file was imported.
+
+    Returns the runs, and sentences that name the dropped counts.
+    """
     trusted_runs = []
     reasons = []
     for meta, (counts, running) in zip(metas, runs, strict=True):
@@ -164,21 +179,21 @@ def _drop_doubtful(metas, runs):
         trusted_runs.append((counts[trusted], running[trusted]))
     if not reasons:
         return list(runs), []
-    return trusted_runs, [
-        f"No rate or IPC is computed from these counts: {'; '.join(dict.fromkeys(reasons))}."
-    ]
+    unique_reasons = "; ".join(dict.fromkeys(reasons))
+    return trusted_runs, [f"No rate or IPC is computed from these counts: {unique_reasons}."]
 
 
 def _choose_fitting(processor, machines, names, runs):
-    """Replace a processor by another one of its vendor if only the table of the other fits the counts.
+    """Replace a processor that was found by event names if another one fits the counts better.
 
-    It is not replaced if the machines are known: then it was not found by the names of the events alone.
+    The other processor has the same vendor. Nothing is replaced if the machine is known.
     """
-    runs = [run for run in runs if "cycles" in run[0]]
-    if any(map(events.find_microarchitecture, machines)) or processor not in topdown.tables() or not runs:
+    runs_with_cycles = [run for run in runs if "cycles" in run[0]]
+    is_known = any(map(events.find_microarchitecture, machines))
+    if is_known or processor not in topdown.tables() or not runs_with_cycles:
         return processor
     vendor = processor.partition("_")[0]
-    tables = topdown.fitting_tables(names, None, topdown.totals(runs)["rate"])
+    tables = topdown.fitting_tables(names, None, topdown.totals(runs_with_cycles)["rate"])
     fitting = [table.name for table in tables if table.name.startswith(f"{vendor}_")]
     if not fitting or processor in fitting:
         return processor

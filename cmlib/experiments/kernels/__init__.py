@@ -1,5 +1,5 @@
-"""List the small programs that stand for those of AutoPerf's Table 2, and read their recordings.
+"""Read the recordings of kernels: small programs in a good and a bad form.
 
-`programs` has the table of the programs (:class:`~cmlib.experiments.kernels.programs.Kernel`), and `recordings` reads
-the recordings of ``cmlib record-kernels``. NothingRecordedError if nothing is recorded.
+Kernels replace the programs of Table 2 in the AutoPerf paper. `programs` lists them, and `recordings` reads what
+``cmlib record-kernels`` recorded.
 """

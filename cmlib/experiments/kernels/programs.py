@@ -1,6 +1,7 @@
-"""List the programs of AutoPerf's Table 2, each in a good and a bad form, and the small programs that stand for them.
+"""List the kernels: small programs in a good and a bad form.
 
-A :class:`Kernel` is a small program of this project that stands for one of the paper's; :func:`kernels` lists them.
+The bad form has a performance defect. :func:`kernels` lists all of them. Each replaces a program of Table 2 in the
+AutoPerf paper.
 """
 
 from __future__ import annotations
@@ -13,30 +14,31 @@ from cmlib import places
 
 __all__ = ["kernels"]
 
-OVERHEAD_FILE = "overhead.json"  # the cost of counting, in the folder of a program's recordings
+OVERHEAD_FILE = "overhead.json"  # run times with and without counting, in the folder of a kernel's recordings
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A program like one of AutoPerf's Table 2, in a good and a bad form: a row of kernels.csv.
+    """A small program in a good and a bad form.
 
     Attributes
     ----------
     name : str
+        Name of the kernel.
     stands_for : str
-        Name of the paper's program that it replaces.
+        Name of the program in the AutoPerf paper that it replaces.
     type : str
-        Kind of the bad form's defect, such as ``fs`` (false sharing).
+        Kind of the defect. For example, ``fs`` (false sharing).
     original : bool
-        True if it is the paper's program itself.
+        True if the kernel is the program of the paper itself.
     size : int
-        Size of its input, an argument of its command line.
+        Size of the input, an argument on the command line.
     runs : (int, int, int)
-        Numbers of runs of the good form for training, of the good form for tests, and of the bad form.
+        Number of good runs for training, of good runs for tests, and of bad runs.
     exponent : int
-        Its work grows with this power of `size`.
+        The work grows with this power of the size.
     nodes : int
-        NUMA nodes that it needs.
+        Number of NUMA nodes that the kernel needs.
     """
 
     name: str
@@ -50,12 +52,12 @@ class Kernel:
 
 
 def kernels() -> list[Kernel]:
-    """List the programs of AutoPerf's Table 2.
+    """List the kernels.
 
     Returns
     -------
     list of Kernel
-        In the order of that table.
+        Kernels in the order of Table 2 in the AutoPerf paper.
     """
     rows = pd.read_csv(places.shipped("programs") / "kernels.csv", dtype={"original": bool})
     rows["runs"] = list(zip(*(rows.pop(kind) for kind in ("training", "good", "bad")), strict=True))

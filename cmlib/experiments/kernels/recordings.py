@@ -1,10 +1,8 @@
-"""Read the recordings of the kernels, which ``cmlib record-kernels`` makes.
+"""Read the recordings of kernels: small programs in a good and a bad form.
 
-A kernel is a small program of this project that stands for one of the fifteen programs of AutoPerf's Table 2. It has a
-good form, and a bad form with a fault of performance. A run is a DataFrame with one row per sample: the normalized
-counts of one passage through a region of code; the columns are function, location, and one per counter.
-:func:`recorded_programs` returns a dict from a kernel's name to its :class:`ProgramRuns`. Recordings that can't be read
-are left out with a warning; NothingRecordedError if no kernel is recorded.
+:func:`recorded_programs` reads the runs of all kernels. A run is a DataFrame with one row per sample. A sample
+contains the counts of one passage through a region of code, divided by the number of instructions or by the amount
+of work. The columns are function, location and one per counter.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cmlib import places
 from cmlib.errors import NothingRecordedError
@@ -23,10 +22,13 @@ from cmlib.io.provenance import OWN_HARDWARE, SOFTWARE_EVENTS, SYNTHETIC, Proven
 from cmlib.io.regions import load_recording
 from cmlib.locations import LOCATION_COLUMNS
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["describe_recordings", "recorded_programs"]
 
 RECORD = "cmlib record-kernels"
-INSTEAD = (
+_HOW_TO_COMPARE = (
     "Two versions of NAME are compared by `cmlib compare OLD NEW`, without counters by `cmlib compare --simulate OLD "
     "NEW`."
 )
@@ -34,9 +36,9 @@ INSTEAD = (
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramRuns(Kernel):
-    """The recordings of one kernel.
+    """Recorded runs of one kernel.
 
-    A run is a DataFrame with one row per sample: function, location, and a column per counter.
+    A run is a DataFrame with one row per sample. Its columns are function, location and one per counter.
 
     Attributes
     ----------
@@ -45,13 +47,13 @@ class ProgramRuns(Kernel):
     per : {"instructions", "work"}
         Unit by which counts are divided.
     training : list of DataFrame
-        Good runs to learn from.
+        Good runs for training.
     good, bad : list of DataFrame
-        Runs for tests.
+        Good and bad runs for tests.
     again : list of DataFrame
         Good runs of a second recording.
     overhead : list of float
-        Ratios of the run times with and without counting.
+        Run time with counting, divided by the run time without counting.
     folder : pathlib.Path
         Folder of the recordings.
     """
@@ -66,13 +68,13 @@ class ProgramRuns(Kernel):
     folder: Path
 
     @property
-    def label(self):
-        """Name (str) of the kernel, and in brackets that of the paper's program."""
+    def label(self) -> str:
+        """Name of the kernel and of the program that it replaces."""
         return self.name if self.name == self.stands_for else f"{self.name} (for {self.stands_for})"
 
     @property
     def provenance(self) -> Provenance:
-        """Provenance of the counts: hardware events are counted per instruction, software events per work."""
+        """Where the counts come from: hardware events, software events or synthetic."""
         if self.machine.get("synthetic"):
             kind = SYNTHETIC
         else:
@@ -82,58 +84,63 @@ class ProgramRuns(Kernel):
         return Provenance(kind, (self.name,), events)
 
     @cached_property
-    def diluted(self):
-        """Runs of the kernel with a smaller fault, in which only a share of the memory updates is faulty.
+    def diluted(self) -> dict[float, tuple[list[pd.DataFrame], list[pd.DataFrame]]]:
+        """Runs in which only a share of the memory accesses is defective.
 
-        A dict. Keys: the share (0-1), largest first. Values: good runs that were recorded beside them, and the runs
-        with the smaller fault (two lists of DataFrames of samples). Empty if no such runs are recorded.
+        The key is this share (0-1), the largest first. The value is a pair: good runs of the same recording, and runs
+        with the smaller defect. Empty if no such runs are recorded.
         """
-        files = self.folder.glob("diluted-*.json")
-        controls = {file: file.with_name(file.name.replace("diluted", "control")) for file in files}
+        control_files = {}  # good runs that were recorded together with the runs in the key
+        for file in sorted(self.folder.glob("diluted-*.json"), reverse=True):
+            control = file.with_name(file.name.replace("diluted", "control"))
+            if control.is_file():
+                control_files[file] = control
 
         def read(file):
             metadata, runs = load_recording(file)
-            return float(metadata["sharing"]), (_read_runs(controls[file]), list(runs.values()))
+            return float(metadata["sharing"]), (_read_runs(control_files[file]), list(runs.values()))
 
-        with_control = (file for file in sorted(controls, reverse=True) if controls[file].is_file())
-        return dict(readable(read, with_control).values())
+        return dict(readable(read, control_files).values())
 
 
 def recorded_programs(folder: str | Path = "", wanted: str = "all") -> dict[str, ProgramRuns]:
-    """Read the recordings of the kernels in a folder.
+    """Read the recorded runs of the kernels.
 
-    Kernels with recordings that can't be read are left out with a warning.
+    Kernels with unreadable recordings are skipped with a warning.
 
     Parameters
     ----------
     folder : path, optional
-        Folder of the recordings. Default: that of the data, with recordings of hardware events if there are any.
+        Folder of the recordings. Default: the data folder, where recordings of hardware events are preferred to
+        recordings of software events.
     wanted : str, default "all"
-        Names of kernels separated by commas, or ``"all"``.
+        Names of kernels, separated by commas, or ``"all"``.
 
     Returns
     -------
     dict of str to ProgramRuns
-        By the name of the kernel.
+        Runs of each kernel.
 
     Raises
     ------
     NothingRecordedError
-        If there are no recordings, or a name is not that of a kernel.
+        If no recording was found, or a name is unknown.
     ValueError
         If `wanted` contains no name.
     """
     folder = Path(folder or hardware_first(places.data_dir() / "regions"))
     all_names = [program.name for program in kernels()]
     about = "AutoPerf's programs, which are evaluated here"
-    names = resolve_names(wanted, all_names, about=about, todo=INSTEAD)
+    names = resolve_names(wanted, all_names, about=about, todo=_HOW_TO_COMPARE)
     kernel_by_folder = {}
     for program in kernels():
         files = [folder / program.name / f"{form}.json" for form in ("good", "bad")]
         if program.name in names and all(file.is_file() for file in files):
             kernel_by_folder[folder / program.name] = program
-    runs_by_folder = readable(lambda place: _read_program(kernel_by_folder[place], place), kernel_by_folder)
-    programs = {place.name: program_runs for place, program_runs in runs_by_folder.items()}
+    runs_by_folder = readable(
+        lambda kernel_folder: _read_program(kernel_by_folder[kernel_folder], kernel_folder), kernel_by_folder
+    )
+    programs = {kernel_folder.name: runs for kernel_folder, runs in runs_by_folder.items()}
     if not programs:
         raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`")
     for program_runs in programs.values():
@@ -142,22 +149,22 @@ def recorded_programs(folder: str | Path = "", wanted: str = "all") -> dict[str,
 
 
 def describe_recordings(programs: dict[str, ProgramRuns]) -> str:
-    """Describe the data of a notebook: numbers of kernels and runs, counts and machine.
+    """Describe the recordings of the kernels for a notebook.
 
     Parameters
     ----------
     programs : dict of str to ProgramRuns
-        Result of :func:`recorded_programs`, not empty.
+        Runs from :func:`recorded_programs`, at least one kernel.
 
     Returns
     -------
     str
-        A paragraph in Markdown.
+        A paragraph in Markdown with the numbers of kernels and runs, the unit of the counts and the machine.
     """
     kinds = ("training", "again", "good", "bad")
     numbers = [sum(len(getattr(runs, kind)) for runs in programs.values()) for kind in kinds]
-    per = next(iter(programs.values())).per
-    machine = next(iter(programs.values())).machine
+    first_program = next(iter(programs.values()))
+    machine = first_program.machine
     model = (machine.get("model_name") or "a processor without a name").replace("(R)", "")
     processors = machine.get("processors")
     virtual = machine.get("virtual")
@@ -165,17 +172,23 @@ def describe_recordings(programs: dict[str, ProgramRuns]) -> str:
         "instructions": "hardware events per instruction",
         "work": "software events per unit of work, as the kernel reports it (a row read, a number added)",
     }
-    return (
+    text = (
         f"**Data.** {len(programs)} of {len(kernels())} kernels: small programs of this project that repeat the faulty "
         "pattern of the paper's programs and stand for them; none of the paper's programs or recordings. Good runs: "
         f"{numbers[0]} to learn from, {numbers[1]} of a second recording of the same binaries, {numbers[2]} to test; "
-        f"bad runs: {numbers[3]}, for tests only. Counts: {counts_text[per]}; machine: {model}, {processors} processors"
-        + (f", virtual ({virtual}; it gives no hardware events)." if virtual and per == "work" else ".")
+        f"bad runs: {numbers[3]}, for tests only. Counts: {counts_text[first_program.per]}; machine: {model}, "
+        f"{processors} processors"
     )
+    if virtual and first_program.per == "work":
+        return f"{text}, virtual ({virtual}; it gives no hardware events)."
+    return f"{text}."
 
 
 def _read_program(program, folder):
-    """Read the ProgramRuns of a Kernel from its folder; good runs are divided in the ratio of its planned runs."""
+    """Read the runs of a kernel from its folder.
+
+    Good runs are split into runs for training and runs for tests in the ratio that the kernel plans.
+    """
     about, good_runs = load_recording(folder / "good.json")
     good = list(good_runs.values())
     planned_training, planned_tests, _ = program.runs
@@ -195,7 +208,7 @@ def _read_program(program, folder):
 
 
 def _read_overhead(file):
-    """Read the ratios of run times with and without counting (list of float); empty if there is no such file."""
+    """Read the ratios of run times with and without counting, or []."""
     if not file.is_file():
         return []
     content = read_object(file, "what counting costs", f"Run `{RECORD}` again.")
@@ -203,5 +216,5 @@ def _read_overhead(file):
 
 
 def _read_runs(file):
-    """Read the runs (list of DataFrames of samples) in a recording."""
+    """Read the runs in a recording (list of DataFrame)."""
     return list(load_recording(file)[1].values())
