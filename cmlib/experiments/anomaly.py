@@ -1,10 +1,11 @@
-"""Train detectors of anomalies on good runs of a program, and compare rules that call runs anomalous.
+"""Train anomaly detectors on good runs of a program, and evaluate them.
 
-A run is a DataFrame with one row per sample. A sample has the normalized counts of one passage through a region of
-code; the columns are function, location, and one per counter. :func:`train_detector` takes a program's recordings and
-returns a :class:`TrainedDetector`, from which :func:`compare_rules`, :func:`errors_by_run` and
-:func:`most_frequent_cause` compute tables. ValueError if runs differ in their counters or contain values that are not
-finite.
+:func:`train_detector` trains a detector of AutoPerf (:class:`cmlib.anomaly.AutoPerf`) on the recordings of a
+program. :func:`compare_rules` compares rules that decide whether a run is anomalous.
+
+A run is a DataFrame with one row per sample. A sample contains the counts of one passage through a region of code,
+divided by the number of instructions or by the amount of work. The columns are function, location and one per
+counter.
 """
 
 from __future__ import annotations
@@ -40,35 +41,34 @@ __all__ = [
     "train_detector",
 ]
 
-# Rules that call a run anomalous.
+# Names of the rules that decide whether a run is anomalous.
 PAPER_RULE = "paper's rule (mean + 2 sd)"
 CALIBRATED = "calibrated rule"
 TIME = "time alone"
 EVERY = "every run"
-_FIXED_SHARES = (10, 20, 40)  # changes of a sample's length [%], §5.7
+_FIXED_SHARES = (10, 20, 40)  # thresholds of the rule "fixed" [%], AutoPerf §5.7
 
-_EPS_SHARE = 0.05 / 8  # the paper's eps (0.05) as a share of its variances (about 8)
-_FEWEST_OTHERS = 10  # runs that calibrate a threshold
+_EPS_SHARE = 0.05 / 8  # eps of the paper (0.05), relative to the variances in the paper (about 8)
+_FEWEST_OTHERS = 10  # runs for the calibration of a threshold
 
 
 def slow_runs(learned: Sequence[pd.DataFrame], *others: Sequence[pd.DataFrame]) -> list[np.ndarray] | None:
-    """Find the runs that are slower than all runs that a detector learned.
+    """Find the runs that are slower than all training runs.
 
-    A run is slow if the median of its cycles, or of its time if cycles were not counted, exceeds that of every
-    learned run.
+    The time of a run is the median of the cycles of its samples. If cycles were not counted, it is the median time.
 
     Parameters
     ----------
     learned : sequence of DataFrame
-        Runs that the detector learned.
+        Training runs of a detector.
     *others : sequence of DataFrame
-        One or more groups of runs to judge.
+        One or more lists of runs.
 
     Returns
     -------
     list of ndarray of bool, or None
-        For each group of `others` an array of shape (n_runs,), True for slow runs. None if neither cycles nor time
-        was counted.
+        For each list in `others`, an array of shape (n_runs,) that is True for the slow runs. None if neither cycles
+        nor time was counted.
     """
     times = _compute_medians(learned, *others)
     if times is None:
@@ -78,17 +78,18 @@ def slow_runs(learned: Sequence[pd.DataFrame], *others: Sequence[pd.DataFrame]) 
 
 
 def slowdown(good: Sequence[pd.DataFrame], bad: Sequence[pd.DataFrame]) -> float:
-    """Compute how many times longer the median bad run takes than the median good run.
+    """Compute how much slower the bad runs are than the good runs.
 
     Parameters
     ----------
     good, bad : sequence of DataFrame
-        Runs, one row per sample.
+        Good and bad runs.
 
     Returns
     -------
     float
-        Ratio of the cycles, or of the times if cycles were not counted; NaN if neither was.
+        Median time of the bad runs divided by the median time of the good runs. NaN if neither cycles nor time was
+        counted.
     """
     times = _compute_medians(good, bad)
     if times is None:
@@ -98,7 +99,10 @@ def slowdown(good: Sequence[pd.DataFrame], bad: Sequence[pd.DataFrame]) -> float
 
 
 def _compute_medians(*groups):
-    """Return an array of the runs' median cycles, or times, for each group of runs; None if neither was counted."""
+    """Return the median cycles or time of each run, or None.
+
+    The list contains one array for each group of runs.
+    """
     clocks = counters_with_role(CYCLES, groups[0][0])
     if not clocks:
         return None
@@ -108,20 +112,20 @@ def _compute_medians(*groups):
 
 @dataclass
 class TrainedDetector:
-    """A detector of one program, with the runs that it was trained on.
+    """A detector of one program and its training runs.
 
     Attributes
     ----------
     program : object
-        The program's recordings, as passed to :func:`train_detector`.
+        Recordings of the program.
     detector : AutoPerf
         The fitted detector.
     learned : list of DataFrame
-        Runs that the autoencoder learned.
+        Training runs.
     others : list of DataFrame
-        Runs that calibrate its threshold; if there are none, the learned ones do.
+        Good runs that calibrate the threshold. If empty, the training runs calibrate it.
     stopped : bool
-        True if training needed fewer runs than there are.
+        True if the training needed only some of the good runs.
     """
 
     program: Any
@@ -132,104 +136,113 @@ class TrainedDetector:
 
 
 def train_detector(recorded: Any, *, max_runs: int = 100, seed: int = 0) -> TrainedDetector:
-    """Train a detector on as many good runs as Algorithm 1 of AutoPerf asks for, or on all if it never stops.
+    """Train a detector on good runs of a program.
+
+    Algorithm 1 of AutoPerf chooses the number of training runs. If it does not stop, all good runs are used.
 
     Parameters
     ----------
     recorded : cmlib.experiments.kernels.recordings.ProgramRuns
-        A program's recordings; any object with the lists of good runs `training` and `again`.
+        Recordings of a program. Any object with the lists of good runs `training` and `again` is accepted.
     max_runs : int, default 100
-        Maximum number of runs to learn.
+        Maximum number of training runs.
     seed : int, default 0
         Seed of all random choices.
 
     Returns
     -------
     TrainedDetector
-        The fitted detector and the runs that it learned.
+        The fitted detector and its training runs.
 
     Raises
     ------
     ValueError
-        If runs differ in their counters or contain values that are not finite.
+        If the runs have different counters, or a value is not finite.
     """
     runs = [*recorded.training, *recorded.again][:max_runs]
     variance = error_variance_by_run(runs, seed=seed)["variance"]
     eps = _EPS_SHARE * variance.expanding().mean()
-    stop = stopping_run(variance, eps=eps, goal=1, max_runs=len(runs))
-    not_learned = recorded.training[stop:]  # good runs; no test run is among them
+    n_learned = stopping_run(variance, eps=eps, goal=1, max_runs=len(runs))
+    not_learned = recorded.training[n_learned:]  # contains no test run
     others = not_learned if len(not_learned) >= _FEWEST_OTHERS else []
-    detector = AutoPerf(random_state=seed).fit(runs[:stop], others=others)
-    return TrainedDetector(recorded, detector, runs[:stop], others, stop < len(runs))
+    detector = AutoPerf(random_state=seed).fit(runs[:n_learned], others=others)
+    return TrainedDetector(recorded, detector, runs[:n_learned], others, n_learned < len(runs))
 
 
 def retrain_detector(case: TrainedDetector, *, seed: int) -> TrainedDetector:
-    """Train a detector again on the runs that it learned, with other initial weights.
+    """Train a detector again on the same runs with another seed.
 
     Parameters
     ----------
     case : TrainedDetector
-        The detector and the runs that it learned.
+        The detector and its training runs.
     seed : int
-        Seed of all random choices.
+        Seed of all random choices. It determines the initial weights.
 
     Returns
     -------
     TrainedDetector
-        Another detector, with the same runs.
+        The new detector with the same runs.
     """
     detector = AutoPerf(random_state=seed).fit(case.learned, others=case.others)
     return TrainedDetector(case.program, detector, case.learned, case.others, case.stopped)
 
 
 def f1_of_calls(good: Sequence[bool], bad: Sequence[bool]) -> float:
-    """Compute F1 of the calls of good and bad runs (§5.3).
+    """Compute the F1 score of the decisions on good and bad runs (AutoPerf §5.3).
 
     Parameters
     ----------
     good, bad : sequence of bool
-        One value per run: True if it was called anomalous.
+        Decision on each good run and on each bad run. True if the run was called anomalous.
 
     Returns
     -------
     float
-        2 t_p / (2 t_p + f_p + f_n), with the numbers of true positives, false positives and false negatives.
+        F1 score, 2 TP / (2 TP + FP + FN), with the numbers of true positives, false positives and false negatives.
     """
-    found = sum(bad)
-    missed = len(bad) - found
-    return 2 * found / (2 * found + sum(good) + missed)
+    true_positives = sum(bad)
+    false_negatives = len(bad) - true_positives
+    false_positives = sum(good)
+    return 2 * true_positives / (2 * true_positives + false_positives + false_negatives)
 
 
 def call_runs(case: TrainedDetector) -> dict[str, tuple[list[bool], list[bool]]]:
-    """Call the test runs of a program anomalous or not, by each rule.
+    """Decide by several rules whether the test runs of a program are anomalous.
 
     Parameters
     ----------
     case : TrainedDetector
-        Its detector must have one cluster of functions.
+        Trained detector with one cluster of functions.
 
     Returns
     -------
-    dict of str to tuple of (list of bool, list of bool)
-        By rule, one value for each good run and one for each bad run: True if it is called anomalous. The rules:
+    dict of str to (list of bool, list of bool)
+        Decisions of each rule on the good and on the bad test runs. True if a run is called anomalous.
 
-        - ``fixed, 10 %`` and more: the autoencoder changes the length of a sample by more than this share (§5.7).
-        - :data:`PAPER_RULE`: the error of a sample exceeds the threshold (§3.3).
-        - :data:`CALIBRATED`: the rule of :class:`cmlib.anomaly.AutoPerf`.
-        - :data:`TIME`: the median time exceeds that of all learned runs; absent if no time was counted.
-        - :data:`EVERY`: every run is called anomalous.
+    Notes
+    -----
+    A run is anomalous by a rule in these cases:
+
+    - ``fixed, 10 %`` (also 20 % and 40 %): the autoencoder changes the length of a sample by more than this share
+      (AutoPerf §5.7).
+    - :data:`PAPER_RULE`: the reconstruction error of a sample exceeds the threshold (AutoPerf §3.3).
+    - :data:`CALIBRATED`: :class:`cmlib.anomaly.AutoPerf` predicts an anomaly.
+    - :data:`TIME`: the run is slower than all training runs. Missing if no time was counted.
+    - :data:`EVERY`: always.
     """
     good_and_bad = (case.program.good, case.program.bad)
     detector = case.detector
     autoencoder = detector.models_[0].autoencoder
     calls: dict[str, Any] = {}
-    changes = [
+    changes_of_good, changes_of_bad = (
         [100 * autoencoder.length_change(_get_samples(detector, run)) for run in runs]
         for runs in good_and_bad
-    ]
+    )
     for share in _FIXED_SHARES:
-        calls[f"fixed, {share} %"] = tuple(
-            [bool((change > share).any()) for change in of_runs] for of_runs in changes
+        calls[f"fixed, {share} %"] = (
+            [bool((change > share).any()) for change in changes_of_good],
+            [bool((change > share).any()) for change in changes_of_bad],
         )
     calls[PAPER_RULE] = tuple(
         (detector.summarize(runs).groupby("run")["exceeding"].sum() > 0).tolist() for runs in good_and_bad
@@ -243,7 +256,7 @@ def call_runs(case: TrainedDetector) -> dict[str, tuple[list[bool], list[bool]]]
 
 
 def _get_samples(detector, run):
-    """Return the values of a run's counters as the detector's autoencoder takes them, one row per sample (array)."""
+    """Return the counts of a run as input of the autoencoder, one row per sample."""
     return run[detector.counters_].to_numpy()
 
 
@@ -253,12 +266,17 @@ def compare_rules(case: TrainedDetector) -> pd.DataFrame:
     Parameters
     ----------
     case : TrainedDetector
-        Its detector must have one cluster of functions.
+        Trained detector with one cluster of functions.
 
     Returns
     -------
     DataFrame
-        One row per rule: ``rule``, ``F1``, ``false alarms`` [% of the good runs] and ``found`` (number of bad runs).
+        One row per rule, with these columns:
+
+        - ``rule``: name of the rule.
+        - ``F1``: F1 score.
+        - ``false alarms``: share of the good runs that are called anomalous [%].
+        - ``found``: number of bad runs that are called anomalous.
     """
     rows = [
         {"rule": rule, "F1": f1_of_calls(good, bad), "false alarms": 100 * np.mean(good), "found": sum(bad)}
@@ -268,47 +286,53 @@ def compare_rules(case: TrainedDetector) -> pd.DataFrame:
 
 
 def errors_by_run(case: TrainedDetector) -> pd.DataFrame:
-    """Find the largest reconstruction error of each run.
+    """Compute the largest reconstruction error of each run.
 
     Parameters
     ----------
     case : TrainedDetector
-        Its detector must have one cluster of functions.
+        Trained detector with one cluster of functions.
 
     Returns
     -------
     DataFrame
-        One row per run: ``kind`` (learned, good or bad) and ``largest``, the largest error of its samples, in standard
-        deviations above the mean error of the learned samples. The threshold of the paper is 2.
+        One row per run, with these columns:
+
+        - ``kind``: learned (a training run), good or bad (test runs).
+        - ``largest``: largest error of a sample, in standard deviations above the mean error of the training samples.
+          The paper's threshold is 2.
     """
     detector = case.detector
     autoencoder = detector.models_[0].autoencoder
     learned_errors = -autoencoder.score_samples(_get_samples(detector, pd.concat(case.learned)))
     runs_by_kind = {"learned": case.learned, "good": case.program.good, "bad": case.program.bad}
-    rows = [
-        {"kind": kind, "largest": -autoencoder.score_samples(_get_samples(detector, run)).min()}
-        for kind, runs in runs_by_kind.items()
-        for run in runs
-    ]
+    rows = []
+    for kind, runs in runs_by_kind.items():
+        for run in runs:
+            run_errors = -autoencoder.score_samples(_get_samples(detector, run))
+            rows.append({"kind": kind, "largest": run_errors.max()})
     errors = pd.DataFrame(rows)
     standardized = (errors["largest"] - learned_errors.mean()) / learned_errors.std()
     return errors.assign(largest=standardized)
 
 
 def most_frequent_cause(detector: AutoPerf, runs: Sequence[pd.DataFrame]) -> str:
-    """Find the counter that is most often the first cause of an anomalous run (§3.5).
+    """Return the counter that most often explains an anomalous run.
+
+    The detector sorts the counters of a run by their contribution to the anomaly (AutoPerf §3.5). The first one
+    explains the run.
 
     Parameters
     ----------
     detector : AutoPerf
         The fitted detector.
     runs : sequence of DataFrame
-        Runs, one row per sample.
+        Runs to explain.
 
     Returns
     -------
     str
-        Name of the counter; "" if no run is anomalous.
+        Name of the counter. Empty if no run is anomalous.
     """
     first_causes = []
     for run, is_anomalous in zip(runs, detector.predict_runs(runs), strict=True):
@@ -321,22 +345,23 @@ def most_frequent_cause(detector: AutoPerf, runs: Sequence[pd.DataFrame]) -> str
 
 
 def error_variance_by_run(runs: Sequence[pd.DataFrame], *, seed: int = 0) -> pd.DataFrame:
-    """Compute the reconstruction errors after training on the first 1, 2, … runs.
+    """Compute the training errors of an autoencoder for each number of runs.
 
-    The autoencoder has one hidden layer, half as wide as its input, and one start.
+    The autoencoder is trained on the first run, on the first two runs and so on. It has one hidden layer with half
+    as many units as there are counters.
 
     Parameters
     ----------
     runs : sequence of DataFrame
-        Runs, one row per sample.
+        Training runs.
     seed : int, default 0
-        Random state of the autoencoder.
+        Seed of the autoencoder.
 
     Returns
     -------
     DataFrame
-        One row for each number of runs (index ``runs``, from 1); columns ``variance`` and ``mean`` of the training
-        samples' squared errors.
+        One row for each number of runs (index ``runs``). Columns: ``variance`` and ``mean`` of the squared errors
+        of the training samples.
     """
     counts_by_run = [run.drop(columns=list(LOCATION_COLUMNS)) for run in runs]
     samples = pd.concat(counts_by_run)

@@ -1,17 +1,26 @@
-"""Read programs that others recorded alone and beside neighbors, and compare both: the public set ``colocated``.
+"""Compare programs that ran alone and programs with a neighbor on the same socket.
 
-The set has no licence, so it is fetched (``cmlib fetch colocated``) and not shipped. The tables that
-``tools/make_colocated_tables.py`` computes from it are shipped in ``data/colocated``; :func:`read_table` reads them.
+The data are the public set ``colocated``, which others recorded. It has no license, so that it is not shipped:
+``cmlib fetch colocated`` downloads it. :func:`read_runs` reads the runs. :func:`match_pairs` and
+:func:`match_mixes` select the intervals with the same work with and without a neighbor. :func:`predict_quiet`
+predicts the speed without a neighbor.
 
-There are three settings, each on a machine with two sockets:
+Tables with results are shipped, and :func:`read_table` reads them. The script ``tools/make_colocated_tables.py``
+computes them.
 
-- ``alone``: one program on one socket;
-- ``pair``: a program and NPB's SP on one socket. The same program also ran alone;
-- ``mix``: four programs, two on each socket. Mixes come from another study with another setup. They are compared with
-  each other, never with ``alone``.
+The set has three settings, on machines with two sockets:
+
+- ``alone``: one program.
+- ``pair``: a program and the program SP of the NAS benchmarks, on the same socket. The program was also recorded
+  alone.
+- ``mix``: four programs, two on each socket. These recordings are from another study. They are compared with each
+  other, not with ``alone``.
 """
 
+from __future__ import annotations
+
 import io
+import math
 import re
 
 import numpy as np
@@ -26,8 +35,6 @@ from cmlib.rank.boosting import Boosting, predict_held_out, regressor
 __all__ = [
     "COUNTS",
     "EVENTS",
-    "cut_to_time",
-    "cut_to_work",
     "find_impossible",
     "interval_rates",
     "judge_model",
@@ -54,28 +61,28 @@ COUNTS = [
     "remote_mem",
     "wall_cycles",
 ]
-LEVEL = "llc_size"  # bytes of the last-level cache that the program holds: no count, so its mean is taken
-# Events that explain IPC. Stall cycles are left out: stall cycles per cycle are nearly the target itself.
+LEVEL = "llc_size"  # bytes of the last-level cache that the program occupies
+# Events that explain IPC. Stall cycles are excluded, because they nearly contain IPC.
 EVENTS = ["l2miss", "l3miss", "intra_coh", "inter_coh", "local_mem", "remote_mem"]
 FEATURES = [*EVENTS, LEVEL]
 
-LARGEST_COUNT = 1e12  # of one interval; 8 cores at 2.1 GHz count 1.7e9 cycles in 0.1 s
+LARGEST_COUNT = 1e12  # of an interval; larger counts are impossible (8 cores count 1.7e9 cycles in 0.1 s)
 REFERENCE_HZ = 2.1e9  # frequency of the column wall_cycles
-FEWEST_ROWS = 20  # shorter recordings are not modeled
-MOST_ROWS = 500  # rows of a matrix for a ranking; neighboring intervals are added up
-MOST_TRAINING_ROWS = 300  # rows of each program in the model of quiet machines
-LEAST_WORK = 0.2  # share of a program's instructions over which mixes are compared
-LEAST_CYCLES = 0.1  # intervals with a smaller share of the median interval's cycles are left out
-FEWEST_MISSES = 1e-3  # per instruction, of programs from which the usual cost of a miss is learned
-MOST_CACHE = 0.1  # share of a recording's intervals: those with the most cache
-COVERAGE = 0.9  # nominal coverage of the intervals
+_FEWEST_ROWS = 20  # of a recording that is used for training
+_MOST_ROWS = 500  # of a matrix for a ranking; neighboring intervals are added up
+_MOST_TRAINING_ROWS = 300  # of each program for the model of quiet machines
+_LEAST_WORK = 0.2  # share of a program's instructions in a comparison of mixes
+_LEAST_CYCLES = 0.1  # of an interval, relative to the median interval; other intervals are idle
+FEWEST_MISSES = 1e-3  # per instruction, of programs that estimate the cost of a miss
+_MOST_CACHE = 0.1  # share of the intervals of a recording for the candidate "most cache"
+COVERAGE = 0.9  # nominal coverage of prediction intervals
 QUICK = Boosting(trees=60, learning_rate=0.15, rows_per_leaf=5)
-N_BLOCKS, N_FOLDS = 12, 4
+_N_BLOCKS, _N_FOLDS = 12, 4
 _NAMES = {"sc": "streamcluster"}
 
 
 def read_table(name: str) -> pd.DataFrame:
-    """Read a shipped table.
+    """Read a shipped table of results.
 
     Parameters
     ----------
@@ -85,7 +92,7 @@ def read_table(name: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``data/colocated/README.md`` describes its columns.
+        The file ``data/colocated/README.md`` describes the columns.
     """
     text_columns = {"recording": str, "program": str, "neighbor": str, "setting": str}
     table = pd.read_csv(places.shipped("colocated") / f"{name}.csv", dtype=text_columns)
@@ -96,29 +103,40 @@ def read_table(name: str) -> pd.DataFrame:
 
 
 def list_recordings() -> pd.DataFrame:
-    """List the recordings of the set, whether or not they are here.
+    """List all recordings of the set.
+
+    Recordings that are not on this machine are listed, too.
 
     Returns
     -------
     DataFrame
-        One row per recording: ``file`` (name in the set), ``setting`` (alone, pair or mix), ``recording`` (name of
-        the programs that ran together), ``program``, ``neighbor`` (program on the same socket, "" if there is none) and
-        ``other_socket`` (programs on the other socket, joined by "+").
+        One row per recording of a program, with these columns:
+
+        - ``file``: name of the file.
+        - ``setting``: "alone", "pair" or "mix".
+        - ``recording``: name of the programs that ran at the same time.
+        - ``program``: name of the recorded program.
+        - ``neighbor``: program on the same socket, or "".
+        - ``other_socket``: programs on the other socket, joined by "+".
     """
     return pd.DataFrame([_describe_file(file) for file in public.files(SET)["file"]])
 
 
 def _describe_file(file):
-    """Return a row (dict) of :func:`list_recordings`, from the name of a file such as ``pair/canneal+SP.SP.csv``."""
+    """Return the row of :func:`list_recordings` for a file.
+
+    Examples of names are alone/NPB-SP.csv, pair/canneal+SP.SP.csv and mix/sc+MG.D-nn+canneal.MG.csv. A "+" joins the
+    programs on a socket, a "-" joins the sockets, and the last part is the recorded program.
+    """
     folder, name = file.split("/")[1:]
     name = name.removesuffix(".csv")
     row = {"file": file, "neighbor": "", "other_socket": ""}
-    if folder == "alone":  # NPB-SP
+    if folder == "alone":
         return row | {"setting": "alone", "recording": name, "program": name.split("-", 1)[1]}
-    group, program = name.rsplit(".", 1)  # canneal+SP.SP, or sc+MG.D-nn+canneal.MG
+    group, program = name.rsplit(".", 1)
     sockets = [[_NAMES.get(part, part) for part in socket.split("+")] for socket in group.split("-")]
-    (socket,) = [programs for programs in sockets if program in _without_sizes(programs)]
-    position = _without_sizes(socket).index(program)
+    (socket,) = [programs for programs in sockets if program in _remove_sizes(programs)]
+    position = _remove_sizes(socket).index(program)
     row["program"] = socket[position]
     row["neighbor"] = socket[1 - position]
     row["other_socket"] = "+".join(
@@ -127,25 +145,26 @@ def _describe_file(file):
     return row | {"setting": "pair" if len(sockets) == 1 else "mix", "recording": group}
 
 
-def _without_sizes(programs):
-    """Return the programs' names as file names have them: MG.D, a larger MG, is called MG there."""
+def _remove_sizes(programs):
+    """Return program names without the class of their input size. For example, MG.D becomes MG."""
     return [re.sub(r"\.[A-Z]$", "", program) for program in programs]
 
 
 def read_runs() -> dict[str, pd.DataFrame]:
-    """Read all recordings of the set.
+    """Read the counts of all recordings of the set.
+
+    Intervals with an impossible count are removed (:func:`find_impossible`).
 
     Returns
     -------
     dict of str to DataFrame
-        Intervals by name of the file, one row per interval in order of time, with the columns ``COUNTS`` and
-        ``llc_size`` [bytes]. Intervals with an impossible count are left out (:func:`find_impossible`). Empty if the
-        set is not here.
+        Counts in each file. One row per interval. Columns: the events in ``COUNTS``, and ``llc_size`` [bytes].
+        Empty if the set is not on this machine.
 
     Raises
     ------
     CmlibError
-        If some files of the set are here and others are not.
+        If only some files of the set are on this machine.
     """
     runs = {}
     for file, intervals in _read_intervals().items():
@@ -155,13 +174,13 @@ def read_runs() -> dict[str, pd.DataFrame]:
 
 
 def list_impossible() -> pd.DataFrame:
-    """List the impossible counts of the set.
+    """List the impossible counts of the set (:func:`find_impossible`).
 
     Returns
     -------
     DataFrame
-        One row per count: ``file``, ``interval`` (number of the row in the file, from 0), ``event`` and ``count``.
-        Empty if the set is not here.
+        One row per count. Columns: ``file``, ``interval`` (row number in the file), ``event`` and ``count``. Empty
+        if the set is not on this machine.
     """
     rows = []
     for file, intervals in _read_intervals().items():
@@ -174,7 +193,7 @@ def list_impossible() -> pd.DataFrame:
 
 
 def _read_intervals():
-    """Read all files of the set as they were published: a dict of DataFrames, empty if the set is not here."""
+    """Read all files of the set without changes (dict of DataFrames)."""
     contents = {file: public.read(file) for file in public.files(SET)["file"]}
     absent = [file for file, content in contents.items() if content is None]
     if len(absent) == len(contents):
@@ -188,34 +207,39 @@ def _read_intervals():
 
 
 def find_impossible(intervals: pd.DataFrame) -> pd.DataFrame:
-    """Find counts that no interval can have, such as those just below 2**64.
+    """Find impossible counts, for example counts near 2**64.
 
     Parameters
     ----------
     intervals : DataFrame
-        One row per interval.
+        Counts, one row per interval.
 
     Returns
     -------
     DataFrame of bool
-        True where a count is negative or above ``LARGEST_COUNT``.
+        True if a count is negative or above ``LARGEST_COUNT``.
     """
     return (intervals < 0) | (intervals > LARGEST_COUNT)
 
 
 def total_counts(run: pd.DataFrame) -> pd.Series:
-    """Add up the intervals of a run.
+    """Compute the total counts of a run.
 
     Parameters
     ----------
     run : DataFrame
-        Intervals from :func:`read_runs`.
+        Counts of a run, from :func:`read_runs`.
 
     Returns
     -------
     Series
-        The total of each event of ``COUNTS``; ``llc_size``, its mean [bytes]; ``seconds``, the duration of the run;
-        ``cores``, its cycles divided by the cycles of one core at 2.1 GHz; and ``intervals``, their number.
+        Contains these values:
+
+        - total count of each event in ``COUNTS``;
+        - ``llc_size``: mean occupied size of the last-level cache [bytes];
+        - ``seconds``: duration of the run [s];
+        - ``cores``: mean number of busy cores;
+        - ``intervals``: number of intervals.
     """
     totals = run[COUNTS].sum()
     totals[LEVEL] = run[LEVEL].mean()
@@ -225,39 +249,13 @@ def total_counts(run: pd.DataFrame) -> pd.Series:
     return totals
 
 
-def cut_to_time(run: pd.DataFrame, seconds: float) -> pd.DataFrame:
-    """Return the intervals of a run that end within its first seconds.
-
-    Parameters
-    ----------
-    run : DataFrame
-        Intervals from :func:`read_runs`.
-    seconds : float
-        Time since the start of the run [s].
-
-    Returns
-    -------
-    DataFrame
-        The first rows of `run`.
-    """
+def _cut_to_time(run, seconds):
+    """Return the intervals that end within the first seconds of a run."""
     return run[run["wall_cycles"].cumsum() <= seconds * REFERENCE_HZ]
 
 
-def cut_to_work(run: pd.DataFrame, first: float, last: float) -> pd.DataFrame:
-    """Return the intervals of a run that end between two of its instructions.
-
-    Parameters
-    ----------
-    run : DataFrame
-        Intervals from :func:`read_runs`.
-    first, last : float
-        Numbers of instructions since the start of the run.
-
-    Returns
-    -------
-    DataFrame
-        The rows of `run` at whose end more than `first` and at most `last` instructions had been executed.
-    """
+def _cut_to_work(run, first, last):
+    """Return the intervals of a run between two numbers of executed instructions."""
     done = run["instructions"].cumsum()
     return run[(done > first) & (done <= last)]
 
@@ -265,102 +263,104 @@ def cut_to_work(run: pd.DataFrame, first: float, last: float) -> pd.DataFrame:
 def match_pairs(
     runs: dict[str, pd.DataFrame],
 ) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
-    """Cut the recordings of pairs so that a program is compared over the same work, done while its neighbor ran.
+    """Select the same work of a program with and without a neighbor, for the setting ``pair``.
 
-    A program that ends later than its neighbor runs alone at the end, which would dilute the neighbor's effect. Both
-    programs are assumed to start at the same time. Both are cut where the shorter of the two ends, and the run of
-    each alone is cut to the same number of instructions.
+    Only the time in which both programs of a pair were running is used. The run alone is cut to the same number of
+    instructions. Both programs are assumed to start at the same time.
 
     Parameters
     ----------
     runs : dict of str to DataFrame
-        From :func:`read_runs`.
+        Counts in each file, from :func:`read_runs`.
 
     Returns
     -------
     together, quiet : dict of str to DataFrame
-        Intervals by the name of the recording beside a neighbor.
+        Counts with and without the neighbor. The key is the file of the recording with the neighbor.
     """
-    listed = list_recordings()
-    together, quiet = {}, {}
-    for row in listed[listed["setting"] == "pair"].itertuples():
-        together[row.file] = cut_to_time(runs[row.file], _seconds(runs[_file_of_neighbor(listed, row)]))
-        (file_alone,) = listed.loc[
-            (listed["setting"] == "alone") & (listed["program"] == row.program), "file"
-        ]
-        quiet[row.file] = cut_to_work(runs[file_alone], 0, together[row.file]["instructions"].sum())
+    recordings = list_recordings()
+    alone = recordings[recordings["setting"] == "alone"]
+    together = {}
+    quiet = {}
+    for row in recordings[recordings["setting"] == "pair"].itertuples():
+        neighbor_seconds = _compute_seconds(runs[_find_file_of_neighbor(recordings, row)])
+        together[row.file] = _cut_to_time(runs[row.file], neighbor_seconds)
+        (file_alone,) = alone.loc[alone["program"] == row.program, "file"]
+        quiet[row.file] = _cut_to_work(runs[file_alone], 0, together[row.file]["instructions"].sum())
     return together, quiet
 
 
 def match_mixes(
     runs: dict[str, pd.DataFrame],
 ) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
-    """Cut mixes to the same work of a program, done beside its neighbor in one mix and without it in another.
+    """Select the same work of a program with and without a neighbor, for the setting ``mix``.
 
-    No program of a mix was recorded alone with the same setup. But if the neighbor on the same socket ends early, the
-    program continues alone on its socket. That last part of one mix is compared with the same instructions in another
-    mix of the same program, in which the neighbor was still running. All programs of a mix are assumed to start at the
-    same time. Recordings without a common stretch of ``LEAST_WORK`` of the program's instructions are left out.
+    The programs of a mix were not recorded alone. But if the neighbor ends first, the program continues alone on its
+    socket. The same instructions of another mix, in which the neighbor is still running, are the counterpart.
+    All programs of a mix are assumed to start at the same time. A recording is ignored if this work is less than 20 %
+    of the instructions of the program.
 
     Parameters
     ----------
     runs : dict of str to DataFrame
-        From :func:`read_runs`.
+        Counts in each file, from :func:`read_runs`.
 
     Returns
     -------
     together, quiet : dict of str to DataFrame
-        Intervals by the name of the recording beside a neighbor; `quiet` contains the intervals of all mixes in which
-        the neighbor had ended, one mix after the other.
+        Counts with and without the neighbor. The key is the file of the recording with the neighbor. If several mixes
+        contain the work without a neighbor, their intervals are joined.
     """
-    listed = list_recordings()
-    together, quiet = {}, {}
-    for _, mixes in listed[listed["setting"] == "mix"].groupby("program"):
-        total = {file: runs[file]["instructions"].sum() for file in mixes["file"]}
-        shared = {}  # instructions that the program had done when its neighbor ended
+    recordings = list_recordings()
+    together = {}
+    quiet = {}
+    for _, mixes in recordings[recordings["setting"] == "mix"].groupby("program"):
+        work_with_neighbor = {}  # instructions until the neighbor ended, for each file
         for row in mixes.itertuples():
-            seconds = _seconds(runs[_file_of_neighbor(listed, row)])
-            shared[row.file] = cut_to_time(runs[row.file], seconds)["instructions"].sum()
-        for file, last in shared.items():
-            least = LEAST_WORK * total[file]
-            others = [other for other in shared if last - shared[other] >= least]
-            if not others:
+            neighbor_seconds = _compute_seconds(runs[_find_file_of_neighbor(recordings, row)])
+            beside_neighbor = _cut_to_time(runs[row.file], neighbor_seconds)
+            work_with_neighbor[row.file] = beside_neighbor["instructions"].sum()
+        for file, last in work_with_neighbor.items():
+            least_work = _LEAST_WORK * runs[file]["instructions"].sum()
+            quiet_files = [other for other, work in work_with_neighbor.items() if last - work >= least_work]
+            if not quiet_files:
                 continue
-            first = max(shared[other] for other in others)
-            together[file] = cut_to_work(runs[file], first, last)
-            quiet[file] = pd.concat([cut_to_work(runs[other], first, last) for other in others])
+            first = max(work_with_neighbor[other] for other in quiet_files)
+            together[file] = _cut_to_work(runs[file], first, last)
+            quiet[file] = pd.concat([_cut_to_work(runs[other], first, last) for other in quiet_files])
     return together, quiet
 
 
-def _file_of_neighbor(listed, row):
-    """Return the file of the neighbor of a row of :func:`list_recordings`."""
-    is_neighbor = (listed["recording"] == row.recording) & (listed["program"] == row.neighbor)
-    (file,) = listed.loc[is_neighbor, "file"]
+def _find_file_of_neighbor(recordings, row):
+    """Return the file with the recording of the neighbor of a program."""
+    is_neighbor = (recordings["recording"] == row.recording) & (recordings["program"] == row.neighbor)
+    (file,) = recordings.loc[is_neighbor, "file"]
     return file
 
 
-def _seconds(run):
-    """Return the length of a run [s]."""
+def _compute_seconds(run):
+    """Return the duration of a run [s]."""
     return run["wall_cycles"].sum() / REFERENCE_HZ
 
 
-def interval_rates(run: pd.DataFrame, *, most_rows: int = MOST_ROWS) -> tuple[pd.DataFrame, pd.Series]:
-    """Make the matrix for a ranking: events per cycle, and IPC.
+def interval_rates(run: pd.DataFrame, *, most_rows: int = _MOST_ROWS) -> tuple[pd.DataFrame, pd.Series]:
+    """Compute the event rates and IPC of a run, for a ranking of the events.
 
-    The first and the last interval, and intervals with hardly any cycles, are left out. If more than `most_rows`
-    intervals are left, neighboring ones are added up.
+    The first and the last interval and idle intervals are removed. Neighboring intervals are added up to get at
+    most `most_rows` rows.
 
     Parameters
     ----------
     run : DataFrame
-        Intervals from :func:`read_runs`.
+        Counts of a run, from :func:`read_runs`.
     most_rows : int, default 500
         Maximum number of rows.
 
     Returns
     -------
     X : DataFrame, shape (n_rows, 7)
-        ``EVENTS`` per cycle (``local_mem`` and ``remote_mem``: bytes per cycle), and ``llc_size`` [bytes].
+        ``EVENTS`` per cycle, and ``llc_size`` [bytes]. The unit of ``local_mem`` and ``remote_mem`` is bytes per
+        cycle.
     ipc : Series of float, shape (n_rows,)
         Instructions per cycle.
     """
@@ -372,22 +372,24 @@ def interval_rates(run: pd.DataFrame, *, most_rows: int = MOST_ROWS) -> tuple[pd
 def _add_neighbors(run, most_rows):
     """Add up neighboring intervals, without the first, the last and idle ones."""
     inner = run.iloc[1:-1]
-    enough_cycles = inner["cycles"] >= LEAST_CYCLES * inner["cycles"].median()
+    enough_cycles = inner["cycles"] >= _LEAST_CYCLES * inner["cycles"].median()
     inner = inner[enough_cycles & (inner["instructions"] > 0) & (inner["cycles"] > 0)]
-    n_added = -(-len(inner) // most_rows)
-    groups = inner.groupby(np.arange(len(inner)) // max(1, n_added))
+    intervals_per_row = max(1, math.ceil(len(inner) / most_rows))
+    groups = inner.groupby(np.arange(len(inner)) // intervals_per_row)
     rows = groups[COUNTS].sum()
     rows[LEVEL] = groups[LEVEL].mean()
     return rows
 
 
 def judge_model(X: pd.DataFrame, ipc: pd.Series, *, seed: int = 0) -> dict[str, float]:
-    """Measure the errors of three models of IPC on blocks of intervals on which they were not trained.
+    """Measure the errors of three models of IPC by cross-validation.
+
+    A fold contains blocks of neighboring rows.
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates of the events, from :func:`interval_rates`.
+        Event rates, from :func:`interval_rates`.
     ipc : Series of float, shape (n_rows,)
         Instructions per cycle.
     seed : int, default 0
@@ -396,22 +398,27 @@ def judge_model(X: pd.DataFrame, ipc: pd.Series, *, seed: int = 0) -> dict[str, 
     Returns
     -------
     dict of str to float
-        Relative errors [%] of the models: ``all events`` (boosted trees), ``one event`` (a straight line through the
-        event that correlates best on the training rows) and ``mean`` (of the training rows).
+        Relative error [%] of each model:
+
+        - ``all events``: boosted trees.
+        - ``one event``: linear regression on the event with the largest correlation.
+        - ``mean``: mean of the training rows.
     """
-    fold = rank.blocks(X.index, N_BLOCKS) % N_FOLDS
-    by_line, by_mean = np.empty(len(ipc)), np.empty(len(ipc))
-    for held_out in range(N_FOLDS):
-        train, test = fold != held_out, fold == held_out
+    fold = rank.blocks(X.index, _N_BLOCKS) % _N_FOLDS
+    predicted_by_line = np.empty(len(ipc))
+    predicted_by_mean = np.empty(len(ipc))
+    for held_out in range(_N_FOLDS):
+        train = fold != held_out
+        test = fold == held_out
         varying = X.columns[X[train].std() > 0]
         event = X.loc[train, varying].corrwith(ipc[train]).abs().idxmax()
         slope, intercept = np.polyfit(X.loc[train, event], ipc[train], 1)
-        by_line[test] = intercept + slope * X.loc[test, event]
-        by_mean[test] = ipc[train].mean()
+        predicted_by_line[test] = intercept + slope * X.loc[test, event]
+        predicted_by_mean[test] = ipc[train].mean()
     predictions = {
         "all events": predict_held_out(X, ipc, fold, seed=seed),
-        "one event": by_line,
-        "mean": by_mean,
+        "one event": predicted_by_line,
+        "mean": predicted_by_mean,
     }
     return {name: rank.relative_error(ipc, predicted) for name, predicted in predictions.items()}
 
@@ -419,59 +426,64 @@ def judge_model(X: pd.DataFrame, ipc: pd.Series, *, seed: int = 0) -> dict[str, 
 def predict_quiet(
     runs: dict[str, pd.DataFrame], recordings: dict[str, pd.DataFrame], *, seed: int = 0
 ) -> pd.DataFrame:
-    """Predict cycles per instruction (CPI) on a quiet machine from one recording beside a neighbor.
+    """Predict the cycles per instruction (CPI) of a program without its neighbor.
 
-    There are three candidates. They learn only from recordings of programs alone, without the recording of the same
-    program alone.
-
-    - ``model``: boosted trees predict CPI from features that a neighbor on the socket can hardly change: misses of the
-      private L2, coherence events on the socket, and busy (not stalled) cycles, per instruction.
-    - ``usual cost``: misses of the last level cost at most as many stall cycles as in the median program alone.
-    - ``most cache``: CPI of the tenth of the recording's own intervals with the largest share of the last-level cache.
-
-    A neighbor never makes a program faster here: a prediction is at most the recorded CPI. The 90 % interval uses the
-    errors of the candidate on the programs alone, each predicted without itself (conformal prediction).
+    Three methods, the candidates, predict CPI from one recording with a neighbor. They learn from the programs that
+    ran alone, except the predicted program.
 
     Parameters
     ----------
     runs : dict of str to DataFrame
-        All recordings, from :func:`read_runs`.
+        Counts in each file, from :func:`read_runs`.
     recordings : dict of str to DataFrame
-        Intervals of the recordings beside a neighbor, by name of the file.
+        Counts of the recordings with a neighbor. The key is the name of the file.
     seed : int, default 0
         Seed of the models.
 
     Returns
     -------
     DataFrame
-        One row per recording and candidate: ``file``, ``candidate``, ``recorded``, ``predicted``, ``low`` and
-        ``high`` [cycles per instruction].
+        One row per recording and candidate. Columns: ``file``, ``candidate``, ``recorded`` and ``predicted`` CPI, and
+        the limits ``low`` and ``high`` of a 90 % prediction interval.
+
+    Notes
+    -----
+    The candidates are:
+
+    - ``model``: boosted trees with features that a neighbor hardly changes. These are misses of the private L2 cache,
+      coherence events on the socket, and cycles without stalls, all per instruction.
+    - ``usual cost``: each miss of the last-level cache costs as many stall cycles as in the median program alone, or
+      fewer.
+    - ``most cache``: CPI of the tenth of the intervals in which the program occupied the most last-level cache.
+
+    A prediction is never above the recorded CPI, because a neighbor does not make a program faster. Prediction
+    intervals use the errors for the programs alone (conformal prediction).
     """
-    listed = list_recordings().set_index("file")
+    table = list_recordings().set_index("file")
     alone = {
-        listed.at[file, "program"]: run
+        table.at[file, "program"]: run
         for file, run in runs.items()
-        if listed.at[file, "setting"] == "alone" and len(run) >= FEWEST_ROWS
+        if table.at[file, "setting"] == "alone" and len(run) >= _FEWEST_ROWS
     }
-    programs = sorted({*alone, *(listed.at[file, "program"] for file in recordings)})
+    programs = sorted({*alone, *(table.at[file, "program"] for file in recordings)})
     candidates = {program: _learn_candidates(alone, program, seed) for program in programs}
     errors = {name: [] for name in candidates[programs[0]]}
     for program, run in alone.items():
         for name, predict in candidates[program].items():
-            errors[name].append(abs(np.log(_cpi(run) / predict(run))))
+            errors[name].append(abs(np.log(_compute_cpi(run) / predict(run))))
     half_widths = {name: _conformal_quantile(values) for name, values in errors.items()}
     rows = []
     for file, run in recordings.items():
-        for name, predict in candidates[listed.at[file, "program"]].items():
-            row = _bound_prediction(_cpi(run), predict(run), half_widths[name])
+        for name, predict in candidates[table.at[file, "program"]].items():
+            row = _bound_prediction(_compute_cpi(run), predict(run), half_widths[name])
             rows.append({"file": file, "candidate": name, **row})
     return pd.DataFrame(rows)
 
 
 def _bound_prediction(recorded, predicted, half_width):
-    """Return a prediction of CPI and its interval (dict), each at most the recorded CPI.
+    """Return a prediction of CPI with its interval, all at most the recorded CPI.
 
-    `half_width` is half the width of the interval of the logarithm.
+    `half_width` is half the width of the interval of the logarithm of CPI.
     """
     factor = np.exp(half_width)
     return {
@@ -483,12 +495,14 @@ def _bound_prediction(recorded, predicted, half_width):
 
 
 def _learn_candidates(alone, left_out, seed):
-    """Learn the candidates from all programs alone but one: dict of name to function from a run to CPI."""
-    # MG.D is a larger MG: neither is learned from for the other.
-    family = _without_sizes([left_out])[0]
-    others = {program: run for program, run in alone.items() if program != family}
-    model = _fit_model(others.values(), seed)
-    usual_cost = _median_cost_of_miss(others)
+    """Return the functions that predict CPI without a neighbor, keyed by the name of the candidate.
+
+    They learn from all programs that ran alone, except `left_out`. This program is also left out in other sizes.
+    """
+    family = _remove_sizes([left_out])[0]
+    training_runs = {program: run for program, run in alone.items() if program != family}
+    model = _fit_model(training_runs.values(), seed)
+    usual_cost = _median_cost_of_miss(training_runs)
 
     def predict_by_model(run):
         X, _, instructions = _invariant_rates(run)
@@ -500,14 +514,18 @@ def _learn_candidates(alone, left_out, seed):
         return (totals["cycles"] - totals["stall_cycles"] + stalls) / totals["instructions"]
 
     def predict_by_cache(run):
-        rows = _add_neighbors(run, MOST_ROWS)
-        return _cpi(rows.nlargest(max(1, round(MOST_CACHE * len(rows))), LEVEL))
+        rows = _add_neighbors(run, _MOST_ROWS)
+        n_rows = max(1, round(_MOST_CACHE * len(rows)))
+        return _compute_cpi(rows.nlargest(n_rows, LEVEL))
 
     return {"model": predict_by_model, "usual cost": predict_by_cost, "most cache": predict_by_cache}
 
 
 def _fit_model(runs, seed):
-    """Fit boosted trees to the logarithm of CPI of some runs, by features that a neighbor hardly changes."""
+    """Fit boosted trees to the logarithm of CPI.
+
+    The features are rates that a neighbor hardly changes.
+    """
     tables = [_invariant_rates(run) for run in runs]
     X = pd.concat([features for features, _, _ in tables], ignore_index=True)
     cpi = pd.concat([run_cpi for _, run_cpi, _ in tables], ignore_index=True)
@@ -515,15 +533,15 @@ def _fit_model(runs, seed):
 
 
 def _median_cost_of_miss(runs):
-    """Return the stall cycles per miss of the last level in the median of the programs (dict) that miss often."""
+    """Return the stall cycles per miss of the last-level cache, the median of the programs that miss often."""
     totals = pd.DataFrame({program: run[COUNTS].sum() for program, run in runs.items()}).T
     often = totals[totals["l3miss"] >= FEWEST_MISSES * totals["instructions"]]
     return (often["stall_cycles"] / often["l3miss"]).median()
 
 
 def _invariant_rates(run):
-    """Return features that a neighbor hardly changes, CPI and instructions of each row."""
-    rows = _add_neighbors(run, MOST_TRAINING_ROWS)
+    """Return the features of each row that a neighbor hardly changes, CPI, and the number of instructions."""
+    rows = _add_neighbors(run, _MOST_TRAINING_ROWS)
     instructions = rows["instructions"]
     features = {
         "l2miss": rows["l2miss"] / instructions,
@@ -533,12 +551,12 @@ def _invariant_rates(run):
     return pd.DataFrame(features), rows["cycles"] / instructions, instructions
 
 
-def _cpi(run):
+def _compute_cpi(run):
     """Return the cycles per instruction of a run."""
     return run["cycles"].sum() / run["instructions"].sum()
 
 
 def _conformal_quantile(errors):
-    """Return the error below which the nominal share of new errors lies."""
+    """Return the limit that the nominal share of new errors does not exceed."""
     n = len(errors)
     return np.quantile(errors, min(1.0, np.ceil(COVERAGE * (n + 1)) / n), method="higher")

@@ -1,13 +1,14 @@
-"""Summarize a simulated program: the causes of its estimated cycles, and what to try.
+"""Summarize what limits the speed of a simulated program.
 
-:func:`summarize_simulated` returns a dict with the keys of a measured program's summary, so that both kinds of programs
-have the same page. Nothing in it was measured.
+:func:`summarize_simulated` returns a dict with the same keys as the summary of a measured program, so that both are
+shown on the same page. Valgrind simulates caches and branches. It counts no cycles, but their number can be
+estimated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cmlib.experiments.diagnosis import HEALTHY, answer_simulated, simulated_profile, simulated_text
 from cmlib.experiments.simulated_classes import classify_phases
@@ -22,54 +23,36 @@ if TYPE_CHECKING:
     from cmlib.experiments.diagnosis import SimulatedProfile
     from cmlib.io.recording import Recording
 
-_ADVISED = 0.1  # smallest share of the estimated cycles of a class of phases with advice
-_MOST_NAMED = 3  # classes of phases
+_LEAST_SHARE = 0.1  # of the estimated cycles, of a class of phases with advice
+_MOST_CLASSES = 3  # described in sentences
 
 
-def summarize_simulated(name: str, recordings: Sequence[Recording]) -> dict:
-    """Summarize a simulated program.
+def summarize_simulated(name: str, recordings: Sequence[Recording]) -> dict[str, Any]:
+    """Summarize what limits the speed of a simulated program.
 
     Parameters
     ----------
     name : str
         Name of the program.
     recordings : sequence of cmlib.io.recording.Recording
-        Its simulated runs, the first of which is summarized.
+        Simulated runs of the program. The first run is summarized.
 
     Returns
     -------
     dict
-        Keys as in docs/summary.md. ``simulated`` is True and ``cycles`` are shares of KCachegrind's estimate; values
-        that need measurements are None or empty.
+        Summary. The file docs/summary.md describes its keys. Values that need measurements are None or empty.
     """
     meta = recordings[0].meta
     profile = simulated_profile(*simulated_text(name), classify=classify_phases)
-    return build_simulated_summary(name, meta, profile, n_runs=len(recordings))
+    return _build_summary(name, meta, profile, n_runs=len(recordings))
 
 
-def build_simulated_summary(name: str, meta: dict, profile: SimulatedProfile, *, n_runs: int = 1) -> dict:
-    """Build the summary of a simulated program.
-
-    Parameters
-    ----------
-    name : str
-        Name of the program.
-    meta : dict
-        Metadata of a run.
-    profile : cmlib.experiments.diagnosis.SimulatedProfile
-        Phases of that run.
-    n_runs : int, default 1
-        Number of simulated runs.
-
-    Returns
-    -------
-    dict
-        As in docs/summary.md.
-    """
+def _build_summary(name, meta, profile, *, n_runs):
+    """Return the summary of a simulated program from its metadata and phases."""
     answer = answer_simulated(name, profile)
     totals = profile.counts.sum()
     words = recorded_words(meta["command"])
-    misses = find_saved_misses(profile)
+    saved_cycles = _find_saved_cycles(profile)
     return {
         "schema": SUMMARY_VERSION,
         "name": name,
@@ -108,26 +91,17 @@ def build_simulated_summary(name: str, meta: dict, profile: SimulatedProfile, *,
         "phases": [],
         "phases_changed": [],
         "phases_text": "",
-        "misses": misses,
-        "misses_text": describe_misses(misses, noun="estimated cycles"),
+        "misses": saved_cycles,
+        "misses_text": describe_misses(saved_cycles, noun="estimated cycles"),
         "remarks": [answer["caveat"], answer["about"]],
     }
 
 
-def find_saved_misses(profile: SimulatedProfile) -> list[dict]:
-    """Find the share of a simulated program's estimated cycles that would be saved without misses.
+def _find_saved_cycles(profile):
+    """Return the share of the cycles that would be saved without cache misses.
 
-    Parameters
-    ----------
-    profile : cmlib.experiments.diagnosis.SimulatedProfile
-
-    Returns
-    -------
-    list of dict
-        One entry for last-level data misses and one for data misses of any level; misses that cost nothing have no
-        entry.
-        Keys: ``without`` (name of the misses) and ``percent`` [% of the estimated cycles]; ``event`` and ``reason`` are
-        empty, ``low`` and ``high`` are None.
+    The list has one dict for misses of the last cache level, and one for misses of any level. It is empty without
+    misses.
     """
     shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     last_level = 100 * shares["last-level data misses"]
@@ -137,26 +111,29 @@ def find_saved_misses(profile: SimulatedProfile) -> list[dict]:
     return [{"without": name, "percent": percent} | unknown for name, percent in saved.items() if percent]
 
 
-def advise(answer: dict, profile: SimulatedProfile) -> list[dict]:
-    """Advise on the classes of phases with a tenth of the estimated cycles or more.
+def advise(answer: dict[str, Any], profile: SimulatedProfile) -> list[dict[str, Any]]:
+    """Return advice on the bottlenecks with a tenth of the cycles or more.
 
     Parameters
     ----------
     answer : dict
-        Result of :func:`cmlib.experiments.diagnosis.answer_simulated`.
+        Diagnosis from :func:`cmlib.experiments.diagnosis.answer_simulated`.
     profile : cmlib.experiments.diagnosis.SimulatedProfile
+        Phases of the program.
 
     Returns
     -------
     list of dict
-        Entries like those of a measured program; empty if neither misses nor mispredictions cost much.
+        Dicts with the keys category, action, at_most (most that can be saved [% of the cycles], or None) and text.
+        Empty if neither cache misses nor mispredictions cost much.
     """
     if answer["limited_by"] == INSTRUCTIONS:
         return []
-    large = set(profile.classes["name"][profile.classes["share"] >= _ADVISED]) - {NOTHING_ELSE, HEALTHY}
+    is_large = profile.classes["share"] >= _LEAST_SHARE
+    bottlenecks = set(profile.classes["name"][is_large]) - {NOTHING_ELSE, HEALTHY}
     entries = []
     for row in answer["advice"]:
-        if row["name"] in large:
+        if row["name"] in bottlenecks:
             action = row["remedy"].rstrip(".")
             text = f"{row['name']}: {action}"
             at_most = answer["split"].get(row["name"])
@@ -165,20 +142,20 @@ def advise(answer: dict, profile: SimulatedProfile) -> list[dict]:
 
 
 def _write_headline(answer):
-    """Return the headline: the largest loss of the estimated cycles."""
-    charged = answer["limited_by"]
-    if charged == INSTRUCTIONS:
-        loss = f"{answer['split'][charged]:.0f} % of the cycles are for instructions alone"
+    """Return a sentence on the largest cost."""
+    largest = answer["limited_by"]
+    if largest == INSTRUCTIONS:
+        loss = f"{answer['split'][largest]:.0f} % of the cycles are for instructions alone"
     else:
         shares = {row["name"]: row["percent"] for row in answer["classes"]} | answer["split"]
-        loss = f"{shares[charged]:.0f} % of the cycles go to {charged}, the largest loss"
+        loss = f"{shares[largest]:.0f} % of the cycles go to {largest}, the largest loss"
     return f"By estimate, {loss}; no cycles were counted."
 
 
 def _describe_classes(answer):
-    """Return one sentence on each of the largest classes of phases."""
+    """Return one sentence for each of the largest classes of phases."""
     sentences = []
-    for row in answer["classes"][:_MOST_NAMED]:
+    for row in answer["classes"][:_MOST_CLASSES]:
         is_healthy = row["name"] in (HEALTHY, NOTHING_ELSE)
         phases = "Phases without a large loss" if is_healthy else f"Phases with many {row['name']}"
         sentences.append(
@@ -188,13 +165,13 @@ def _describe_classes(answer):
 
 
 def _suggest_diagnosis(words):
-    """Return a sentence on what the simulation can still show without counters."""
+    """Return a sentence that suggests a diagnosis by simulation."""
     diagnose = as_code(command_line("cmlib", "diagnose", "--simulate", "--", *words))
     return f"Without counters, {diagnose} shows the bottleneck of each phase and function."
 
 
 def _list_shares(split):
-    """Return the shares of the estimated cycles as entries of a summary's ``cycles``."""
+    """Return the causes of the estimated cycles in the form of a summary."""
     shares = dict(split)
     other_share = 100 - sum(shares.values())
     if other_share >= 0.5:
