@@ -1,15 +1,15 @@
-"""Compare methods that repair multiplexed counts with true counts of three kinds.
+"""Evaluate methods that repair the errors of multiplexed counts.
 
-Multiplexed events take turns on the counters, and perf scales the counts. A method gets the scaled counts and the
-running shares (share of each interval in which an event was counted, 0-1). :func:`score_method` takes such a method and
-files, and returns a table of its errors. The true counts are of three kinds:
+Multiplexed events take turns on the counters, and perf extrapolates their counts. A repair method gets these counts
+and the running shares (the fraction of each interval in which an event was counted). :func:`score_method` compares
+the repaired counts with true counts, which are known for three kinds of recordings:
 
-- ``replayed``: runs that counted every event all the time. A simulated rotation of the events hides a part of their
-  counts; the truth is exact.
-- ``second reading``: runs that counted one event under two names at different times. One reading is repaired without
-  the other. The other is the truth, as perf printed it, with an error of its own.
-- ``few events``: runs of the same program that counted few events, all the time. Their mean is the truth; its error is
-  estimated from the differences between runs.
+- ``replayed``: every event was counted all the time. A simulated rotation of the events hides a part of the counts.
+  The true counts are exact.
+- ``second reading``: an event was counted under two names at different times. The method repairs the counts of one
+  name. The true counts are those of the other name, with their own error.
+- ``few events``: other runs of the same program counted few events, all the time. The true counts are the mean of
+  these runs. Their error is estimated from the differences between the runs.
 """
 
 from __future__ import annotations
@@ -43,33 +43,34 @@ __all__ = [
     "twice_counted",
 ]
 
-# Simulated rotations: number of groups, and slots per interval. Some rotations take more than one interval; in others,
-# an interval has a whole number of rotations, or a number that is not whole.
+# Simulated rotations: number of groups of events, and number of turns per interval. In some rotations, an interval
+# contains a whole number of rotations. In others it contains a fraction.
 ROTATIONS = ((2, 1), (6, 1), (3, 2), (6, 4), (3, 6), (6, 12), (3, 10), (5, 8), (5, 12))
-NINE_TENTHS = 1.645  # half-width of a Gaussian's 90 % interval [standard deviations]
-_FEWEST_INTERVALS, _MOST_SLOTS = 20, 3000
-_HAPPENS_IN = 0.5  # events that happen in a smaller share of the slots are not replayed
-_IDLE = 1e5  # runs with fewer instructions are left out
-_SAME_TOTAL = 0.05  # largest relative difference between the totals of two names that may be one event
+_HALF_WIDTH_90 = 1.645  # half the width of the 90 % interval of a normal distribution [standard deviations]
+_FEWEST_INTERVALS = 20  # of a replayed recording
+_MOST_TURNS = 3000  # of a replayed recording
+_LEAST_SHARE = 0.5  # of the intervals in which a replayed event must happen
+_FEWEST_INSTRUCTIONS = 1e5  # of a run
+_LARGEST_DIFFERENCE = 0.05  # relative, between the total counts of two names of the same event
 _MOST_PROCESSORS = 256
-# Pairs of names of one event, which runs of few events counted in different runs.
-_TWINS = (("L1-dcache-loads", "dTLB-loads"), ("branch-misses", "branch-load-misses"))
+# Pairs of names of the same event, which were counted in different runs.
+_EQUAL_EVENTS = (("L1-dcache-loads", "dTLB-loads"), ("branch-misses", "branch-load-misses"))
 
 
 @dataclass(frozen=True)
 class RepairCase:
-    """One test of a method that repairs multiplexed counts.
+    """Multiplexed counts with known true counts.
 
-    All frames have one row per interval and one column per event.
+    All DataFrames have one row per interval and one column per event.
 
     Attributes
     ----------
     name : str
         How the case was made.
     counts, shares : DataFrame
-        Input of the method: counts, and running shares (0-1).
+        Input of a repair method: counts and running shares (0-1).
     truth, error : DataFrame
-        True counts and their standard errors; only the tested events are columns.
+        True counts and their standard errors, for some of the events.
     """
 
     name: str
@@ -82,37 +83,37 @@ class RepairCase:
 def score_method(
     method: Callable, files: pd.DataFrame | Sequence[str | Path] | None = None, *, name: str = "method"
 ) -> pd.DataFrame:
-    """Score a method of repairing multiplexed counts beside perf's counts, interpolation and CounterMiner.
+    """Compare a repair method with perf, interpolation and CounterMiner.
 
     Parameters
     ----------
     method : callable
-        ``method(counts, shares)``: frames of one run, one row per interval, one column per event. A count is NaN where
-        nothing was counted, a share is NaN where it is not known. It returns the repaired counts, or a tuple of these
-        and their standard errors.
-    files : DataFrame of :func:`listed`, or sequence of str or path, optional
-        Recordings of one of the three kinds; missing files are left out. Default: the judging list.
+        Function ``method(counts, shares)`` that returns the repaired counts, or a pair of the repaired counts and
+        their standard errors. All are DataFrames with one row per interval and one column per event. A count is NaN if
+        the event was not counted. A running share (0-1) is NaN if it is unknown.
+    files : DataFrame from :func:`listed`, or sequence of path, optional
+        Recordings with known true counts. Files that are not on this machine are skipped. Default: all recordings for
+        judging.
     name : str, default "method"
-        Name of the method in the table.
+        Name of the method in the result.
 
     Returns
     -------
     DataFrame
-        One row per file and method (``perf``, ``lines``, ``counterminer`` and `name`):
+        One row per file and method, with these columns:
 
-        - ``kind``; ``program`` (the file, if `files` is a sequence); ``file``; ``method``.
-        - ``error``: mean distance from the truth [% of the mean count], median over the file's series.
-        - ``ratio``: error as a multiple of that of perf's counts, geometric mean over the series.
-        - ``covered``: share of the true counts in 90 % intervals [%]; NaN without standard errors.
-        - ``noise``: squared standard error, divided by the sum of itself and the variance of the repaired series [%].
-        - ``series``: their number.
-
-        Gaps in perf's counts are filled by a straight line in time.
+        - ``kind``: kind of the true counts ("replayed", "second reading" or "few events").
+        - ``program``, ``file``, ``method``: names. The other methods are ``perf``, ``lines`` and ``counterminer``.
+        - ``error``: mean distance from the true counts [% of the mean count], median over the events.
+        - ``ratio``: error divided by the error of perf, geometric mean over the events.
+        - ``covered``: share of the true counts inside the 90 % intervals [%], or NaN without standard errors.
+        - ``noise``: squared standard error, divided by the sum of itself and the variance of the repaired counts [%].
+        - ``series``: number of events in all cases of the file.
 
     Raises
     ------
     ValueError
-        If none of the files is there.
+        If no file is on this machine.
     """
     if files is None:
         table = listed("judging")
@@ -138,22 +139,28 @@ def score_method(
 
 
 def score_cases(methods: dict[str, Callable], cases: Iterable[RepairCase]) -> pd.DataFrame:
-    """Score methods and the baselines on cases.
+    """Compare repair methods on some cases.
 
     Parameters
     ----------
     methods : dict of str to callable
-        Methods by name, ``method(counts, shares)`` as in :func:`score_method`.
+        Functions ``method(counts, shares)`` as in :func:`score_method`, keyed by name. The methods ``perf``,
+        ``lines`` and ``counterminer`` are always compared.
     cases : iterable of RepairCase
-        Counts with known truth.
+        Multiplexed counts with known true counts.
 
     Returns
     -------
     DataFrame
-        One row for each case, method and event: ``case``, ``method``, ``event``; ``error``, mean distance from the
-        truth [% of the mean count]; ``covered``, share of the true counts in 90 % intervals [%], NaN without standard
-        errors; ``noise`` [%]; ``printed``, error of perf's counts [%]; ``ratio``, error divided by printed (1 if that
-        is 0).
+        One row per case, method and event, with these columns:
+
+        - ``case``, ``method``, ``event``: names.
+        - ``error``: mean distance from the true counts [% of the mean count].
+        - ``covered``: share of the true counts inside the 90 % intervals [%], or NaN without standard errors.
+        - ``noise``: squared standard error, divided by the sum of itself and the variance of the repaired counts
+          [%].
+        - ``printed``: error of perf's counts [%].
+        - ``ratio``: ``error`` divided by ``printed``, or 1 if ``printed`` is 0.
     """
     rows = []
     for case in cases:
@@ -167,22 +174,26 @@ def score_cases(methods: dict[str, Callable], cases: Iterable[RepairCase]) -> pd
 
 
 def ratios(judged: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
-    """Summarize the scores of methods by kind of truth.
+    """Summarize the scores of methods over all files.
 
     Parameters
     ----------
     judged : DataFrame
         Result of :func:`score_method`.
     seed : int, default 0
-        Seed of the bootstrap over programs.
+        Seed of the resampling.
 
     Returns
     -------
     DataFrame
-        One row per kind of truth and method (index): ``programs`` and ``files`` (numbers); ``ratio``, error as a
-        multiple of that of perf's counts, geometric mean over programs; ``low`` and ``high``, the range of 90 % of the
-        resamplings of programs; ``worst``, the largest ratio of a file; ``covered`` and ``least``, mean and minimum
-        over files of the share of true counts in 90 % intervals [%].
+        One row per kind of true counts and method (index), with these columns:
+
+        - ``programs``, ``files``: numbers.
+        - ``ratio``: error divided by the error of perf, geometric mean over the programs.
+        - ``low``, ``high``: 90 % interval of the ratio, from resampled programs (bootstrap).
+        - ``worst``: largest ratio of a file.
+        - ``covered``, ``least``: mean and minimum over the files of the share of the true counts inside the 90 %
+          intervals [%].
     """
     rng = np.random.default_rng(seed)
     rows = {}
@@ -210,35 +221,39 @@ def listed(which: str | None = None) -> pd.DataFrame:
     Parameters
     ----------
     which : {"tuning", "judging"}, optional
-        "tuning" for the files on which constants of methods are set, "judging" for the files on which methods are
-        compared. Default: both.
+        Use of the files: setting the constants of a method, or comparing methods. Default: both.
 
     Returns
     -------
     DataFrame
-        One row per file, with the columns list, kind (of truth), set, program and file.
+        One row per file. Columns: ``list`` (tuning or judging), ``kind`` (of the true counts), ``set`` (published
+        set), ``program`` and ``file``.
     """
     table = pd.read_csv(places.shipped("public") / "repair.csv")
-    return table if which is None else table[table["list"] == which].reset_index(drop=True)
+    if which is None:
+        return table
+    return table[table["list"] == which].reset_index(drop=True)
 
 
 def cases(file: str | Path, rotations: Iterable[tuple[int, int]] = ROTATIONS) -> list[RepairCase]:
-    """Make the cases of one file.
+    """Read a file with known true counts, and make the cases for repair methods.
 
     Parameters
     ----------
-    file : str or path
-        Path, or name in a published set.
+    file : path
+        Path, or name of a file in a published set.
     rotations : iterable of (int, int)
-        Rotations to simulate if counts are replayed: pairs of the number of groups and of slots per interval.
+        Simulated rotations for recordings without multiplexing. Each is the number of groups of events, and the
+        number of turns per interval.
 
     Returns
     -------
     list of RepairCase
-        Empty if the file is not there.
+        Multiplexed counts with known true counts. Empty if the file does not exist.
     """
     _, file_cases = _make_cases(str(file), tuple(rotations))
-    if file_cases and str(file) in set(public.files()["file"]):  # also if the cases come from the cache
+    # Also noted if the cases were read before and are cached.
+    if file_cases and str(file) in set(public.files()["file"]):
         note_read(public.provenance_of_file(str(file)))
     return file_cases
 
@@ -249,59 +264,63 @@ def twice_counted(
     groups: Iterable[Sequence[str]] = (),
     machine: dict | None = None,
 ) -> Iterator[RepairCase]:
-    """Yield the cases of a run that counted events under two names at different times.
+    """Make cases of events that a run counted under two names.
 
-    The method gets the reading under one name; the reading under the other name is the truth. It is not given to the
-    method, and neither are the events that were counted together with it. Each name is the truth of one case.
+    The method repairs the counts of one name. The counts of the other name are the true counts. They are hidden from
+    the method, and so are the events that were counted at the same time.
 
     Parameters
     ----------
     counts, shares : DataFrame
-        Counts and running shares (0-1) of the run, one row per interval, one column per event.
-    groups : iterable of sequence of str
-        Groups of events that were counted together. Default: found by the order of the columns.
+        Counts and running shares (0-1) of the run. One row per interval, one column per event.
+    groups : iterable of sequence of str, optional
+        Groups of events that were counted at the same time. Default: estimated from the order of the columns.
     machine : dict, optional
         Metadata of the machine.
 
     Yields
     ------
     RepairCase
+        One case for each name of a pair.
     """
     pairs = _find_pairs(counts, machine)
     counts = counts.loc[:, counts.notna().sum() >= FEWEST_SAMPLES]
-    for event, other in pairs:
-        if not {event, other} <= set(counts) or not shares[other].lt(1).any():
+    for event, other_name in pairs:
+        if not {event, other_name} <= set(counts) or not shares[other_name].lt(1).any():
             continue
-        shared_time = _estimate_shared_time(shares[counts.columns], other, groups)
-        separate = [name for name in counts if shared_time.get(name, 0.0) == 0]
-        if event not in separate:
+        shared_time = _estimate_shared_time(shares[counts.columns], other_name, groups)
+        visible = [name for name in counts if shared_time.get(name, 0.0) == 0]
+        if event not in visible:
             continue
-        truth = counts[other].where(counts[event].notna())
+        truth = counts[other_name].where(counts[event].notna())
         error = _estimate_spread(counts[event] - truth) / np.sqrt(2)
         yield RepairCase(
-            name=f"{event} by {other}",
-            counts=counts[separate],
-            shares=shares[separate],
+            name=f"{event} by {other_name}",
+            counts=counts[visible],
+            shares=shares[visible],
             truth=truth.to_frame(event),
             error=error.to_frame(event),
         )
 
 
 def _find_pairs(counts, machine):
-    """List the pairs of names of one event in both orders: (name to repair, name of the truth)."""
+    """Return the pairs of names of the same event, each pair in both orders."""
     total = counts.sum()
     pairs = []
     for pair in events.same_events(counts, machine):
-        if pair.certain or 1 - _SAME_TOTAL < total[pair.first] / total[pair.second] < 1 + _SAME_TOTAL:
+        ratio = total[pair.first] / total[pair.second]
+        has_similar_totals = 1 - _LARGEST_DIFFERENCE < ratio < 1 + _LARGEST_DIFFERENCE
+        if pair.certain or has_similar_totals:
             pairs.append((pair.first, pair.second))
     pairs += events.second_readings(list(counts)).items()
     return [ordered for first, second in pairs for ordered in ((first, second), (second, first))]
 
 
 def _estimate_shared_time(shares, event, groups):
-    """Estimate the share (0-1) of its time that each multiplexed event was counted together with `event`: a Series.
+    """Estimate the fraction of time in which each event was counted together with `event`.
 
-    It is estimated from the distance of their groups, in the order of the columns or in `groups`.
+    The groups of events take turns on the counters in the order of the columns. Groups that are near each other in
+    this order are counted at the same time if several fit on the counters.
     """
     multiplexed = shares.loc[:, shares.lt(1).any()].fillna(0)
     group_by_name = {name: number for number, group in enumerate(groups) for name in group}
@@ -314,7 +333,10 @@ def _estimate_shared_time(shares, event, groups):
 
 
 def _repair_each(repair, counts, shares):
-    """Apply ``repair(values, shares)`` to each event with at least three samples, and return all counts."""
+    """Repair each event separately by ``repair(values, shares)``.
+
+    Events with fewer than three samples are unchanged.
+    """
     repaired = {}
     for event in counts.columns[counts.notna().sum() >= FEWEST_SAMPLES]:
         repaired[event] = repair(counts[event].to_numpy(), shares[event].fillna(1.0).to_numpy())
@@ -322,17 +344,19 @@ def _repair_each(repair, counts, shares):
 
 
 def straight_lines(counts: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
-    """Interpolate rates linearly between the times in which an event was counted.
+    """Repair counts by linear interpolation.
+
+    Rates are interpolated between the times at which an event was counted.
 
     Parameters
     ----------
     counts, shares : DataFrame
-        Counts and running shares (0-1), one row per interval, one column per event.
+        Counts and running shares (0-1). One row per interval, one column per event.
 
     Returns
     -------
     DataFrame
-        Counts in the shape of `counts`; events with fewer than three samples are unchanged.
+        Repaired counts in the shape of `counts`. Events with fewer than three samples are unchanged.
     """
     return _repair_each(interpolate, counts, shares)
 
@@ -347,31 +371,38 @@ BASELINE_METHODS = {
 
 
 def _score(method, case):
-    """Yield (event, error, covered, noise), in percent, for each event in the truth of a case."""
-    repaired = method(case.counts.copy(), case.shares.copy())
-    repaired, error = repaired if isinstance(repaired, tuple) else (repaired, None)
+    """Yield (event, error, covered, noise) for each event with true counts.
+
+    The columns of :func:`score_cases` explain the numbers.
+    """
+    result = method(case.counts.copy(), case.shares.copy())
+    repaired, error = result if isinstance(result, tuple) else (result, None)
     for event in case.truth:
         truth = case.truth[event]
         distance = (repaired[event].interpolate(limit_direction="both") - truth).abs()
         covered = noise = np.nan
         if error is not None:
-            half_width = NINE_TENTHS * np.hypot(error[event], case.error[event])
+            half_width = _HALF_WIDTH_90 * np.hypot(error[event], case.error[event])
             hidden = truth.notna() & ~(case.shares[event] >= 1)
             covered = 100 * (distance <= half_width)[hidden].mean()
-            variance = np.nan_to_num(repaired[event].var())
-            squares = (error[event] ** 2).mean()
-            noise = 100 * squares / max(squares + variance, 1e-300) if len(truth) > 1 else np.nan
+            if len(truth) > 1:
+                variance = np.nan_to_num(repaired[event].var())
+                squared_error = (error[event] ** 2).mean()
+                noise = 100 * squared_error / max(squared_error + variance, 1e-300)
         yield event, 100 * distance.mean() / truth.mean(), covered, noise
 
 
 @functools.lru_cache(maxsize=256)
 def _make_cases(name, rotations=ROTATIONS):
-    """Make (kind of truth, list of RepairCases) of a file, by its name and contents; ("", []) if it is not there."""
+    """Return the kind of true counts in a file, and its cases (list of RepairCase).
+
+    The kind is found by the name and the contents of the file. If the file does not exist, ("", []) is returned.
+    """
     text = _read_text(name)
     if text is None:
         return "", []
     if "per_1_time" in name:
-        return "few events", list(_compare_lines(name, text))
+        return "few events", list(_compare_with_few_events(name, text))
     if text.startswith(("PERF_COUNT", "#PERF_COUNT")):
         samples = streams.parse_stream(text, name).diff().iloc[1:]
         return "replayed", list(_replay(samples, rotations))
@@ -379,78 +410,99 @@ def _make_cases(name, rotations=ROTATIONS):
         return "replayed", list(_replay(read_series(text)[0], rotations, pinned=["sim.instructions"]))
     frame = perf.parse_stat(text)
     if frame["time_s"].isna().all():
-        return "second reading", list(_compare_with_parts(name, frame))
+        return "second reading", list(_compare_with_processors(name, frame))
     counts, shares = perf.series(frame)
     if (shares.fillna(1) >= 1).all(axis=None):
         return "replayed", list(_replay(counts, rotations, pinned=["cycles"]))
     full_runs = _read_full_runs(name)
     if full_runs:
-        return "few events", list(_align_with_full_runs(counts, shares, full_runs))
+        return "few events", list(_compare_with_full_runs(counts, shares, full_runs))
     return "second reading", list(twice_counted(counts, shares))
 
 
 def _read_text(name):
-    """Read the text of a file by its path, from the data or from published sets; None if it is not there."""
-    for place in (Path(name), places.data_dir() / name):
-        if place.is_file():
-            return decompress(read_file(place), place).decode("latin-1")
-    content = public.read(name) if name in set(public.files()["file"]) else None
+    """Return the text of a file of the data or of a published set, or None."""
+    for path in (Path(name), places.data_dir() / name):
+        if path.is_file():
+            return decompress(read_file(path), path).decode("latin-1")
+    if name not in set(public.files()["file"]):
+        return None
+    content = public.read(name)
     return None if content is None else content.decode("latin-1")
 
 
 def _replay(counted, rotations, pinned=("instructions",)):
-    """Yield a RepairCase for each rotation for which a recording without multiplexing is long enough."""
-    counted = counted.iloc[:_MOST_SLOTS]
+    """Yield a case for each simulated rotation, from a recording without multiplexing.
+
+    The `pinned` events do not take turns. Rotations for which the recording is too short are skipped.
+    """
+    counted = counted.iloc[:_MOST_TURNS]
     pinned = [event for event in pinned if event in counted]
-    happens = counted.columns[(counted > 0).mean() >= _HAPPENS_IN]
-    turning = [event for event in happens if event not in pinned]
-    for n, slots in rotations:
-        if len(counted) // slots >= _FEWEST_INTERVALS:
-            groups = [turning[number::n] for number in range(n)]
-            hidden = clean.replay(counted[[*pinned, *turning]], groups, slots=slots)
+    frequent = counted.columns[(counted > 0).mean() >= _LEAST_SHARE]
+    turning = [event for event in frequent if event not in pinned]
+    for n_groups, turns_per_interval in rotations:
+        if len(counted) // turns_per_interval >= _FEWEST_INTERVALS:
+            groups = [turning[number::n_groups] for number in range(n_groups)]
+            hidden = clean.replay(counted[[*pinned, *turning]], groups, slots=turns_per_interval)
             truth = hidden.truth[turning]
-            yield RepairCase(f"{n} groups, {slots} slots", hidden.counts, hidden.running, truth, 0.0 * truth)
+            name = f"{n_groups} groups, {turns_per_interval} slots"
+            yield RepairCase(name, hidden.counts, hidden.running, truth, 0.0 * truth)
 
 
-def _compare_with_parts(name, frame):
-    """Yield a case of totals over processors; the truth is the sum of other perf processes, one per processor."""
+def _compare_with_processors(name, frame):
+    """Yield a case of total counts over all processors.
+
+    Other perf processes counted each processor. The sum of their counts is the truth.
+    """
     stem, dot, suffix = name.partition(".out")
     texts = [_read_text(f"{stem}_{number}{dot}{suffix}") for number in range(_MOST_PROCESSORS)]
-    parts = [perf.parse_stat(text).set_index("event")["value"] for text in texts if text is not None]
-    if not parts:
+    counts_of_processors = [
+        perf.parse_stat(text).set_index("event")["value"] for text in texts if text is not None
+    ]
+    if not counts_of_processors:
         return
     whole = frame.set_index("event")
-    total = sum(parts)
+    total = sum(counts_of_processors)
     error = total * _estimate_spread(np.log(whole["value"] / total), reach=len(total)) / np.sqrt(2)
     yield _make_single("sum of its processors", whole["value"], whole["running"], total, error)
 
 
-def _compare_lines(name, text):
-    """Yield a case for each run of a table: all events multiplexed, and the truth from runs of four events each."""
+def _compare_with_few_events(name, text):
+    """Yield a case for each row of a table, which contains the total counts of one run.
+
+    In the table, all events were multiplexed. Another table contains runs of the same programs that counted four
+    events each. Its counts are the truth.
+    """
     many = pd.read_csv(io.StringIO(text)).drop(columns="label")
     few_text = _read_text(name.replace("20_per_1_time", "4_per_5_times"))
     few = pd.read_csv(io.StringIO(few_text)).drop(columns="label")
-    busy = (many["instructions"] >= _IDLE) & (few["instructions"] >= _IDLE)
-    many = many[busy].replace(0, np.nan).astype(float)
-    few = few[busy].replace(0, np.nan).astype(float)
-    errors = [_estimate_spread(np.log(few[first] / few[second])) for first, second in _TWINS]
+    is_busy = (many["instructions"] >= _FEWEST_INSTRUCTIONS) & (few["instructions"] >= _FEWEST_INSTRUCTIONS)
+    many = many[is_busy].replace(0, np.nan).astype(float)
+    few = few[is_busy].replace(0, np.nan).astype(float)
+    errors = [_estimate_spread(np.log(few[first] / few[second])) for first, second in _EQUAL_EVENTS]
     error = np.hypot(*errors) / np.sqrt(2)
-    for line in many.index:
-        is_counted = many.loc[line].notna()
-        truth = few.loc[line].where(is_counted)
+    for row in many.index:
+        is_counted = many.loc[row].notna()
+        truth = few.loc[row].where(is_counted)
         shares = is_counted.map({True: np.nan, False: 0.0})
-        yield _make_single(f"line {line}", many.loc[line], shares, truth, truth * error[line])
+        yield _make_single(f"line {row}", many.loc[row], shares, truth, truth * error[row])
 
 
-def _make_single(name, *series):
-    """Make a case of one interval from Series by event: counts, shares, truth and error."""
-    return RepairCase(name, *(values.astype(float).to_frame().T.reset_index(drop=True) for values in series))
+def _make_single(name, counts, shares, truth, error):
+    """Make a case with one interval from Series that are indexed by event name."""
+    frames = [
+        values.astype(float).to_frame().T.reset_index(drop=True) for values in (counts, shares, truth, error)
+    ]
+    return RepairCase(name, *frames)
 
 
 def _read_full_runs(name):
-    """Read (counts, shares) of the runs without multiplexing of the same program in the file's folder: a list."""
+    """Return the counts and running shares of runs without multiplexing.
+
+    The runs are of the same program, and their files are in the same folder.
+    """
     folder_name, _, file = name.rpartition("/")
-    folders = [place for place in (Path(folder_name), places.data_dir() / folder_name) if place.is_dir()]
+    folders = [path for path in (Path(folder_name), places.data_dir() / folder_name) if path.is_dir()]
     if not folders:
         return []
     runs = sorted(folders[0].glob("*ocoe*.csv*"))
@@ -460,8 +512,12 @@ def _read_full_runs(name):
     return [perf.series(perf.parse_stat(_read_text(str(run)))) for run in runs]
 
 
-def _align_with_full_runs(counts, shares, runs):
-    """Yield a case for each event of a multiplexed run; the truth is the mean of two others at the same progress."""
+def _compare_with_full_runs(counts, shares, runs):
+    """Yield a case for each event of a multiplexed run.
+
+    The truth is the mean of two runs without multiplexing. Intervals are matched by the share of executed
+    instructions.
+    """
     progress = _compute_progress(counts)
     for event in counts.columns[shares.lt(1).any()]:
         with_event = [run for run, _ in runs if event in run]
@@ -474,31 +530,37 @@ def _align_with_full_runs(counts, shares, runs):
 
 
 def _count_at_progress(run, event, progress, index):
-    """Interpolate the counts of an event in a run to the intervals between values of progress: a Series."""
+    """Return the counts of an event between given shares of executed instructions."""
     total = np.append(0, run[event].fillna(0).cumsum())
     steps = np.diff(np.interp(progress, _compute_progress(run), total))
     return pd.Series(steps, index)
 
 
 def _compute_progress(counts):
-    """Compute the share of the instructions retired by the end of each interval, after a first 0: an array."""
-    retired = np.append(0, counts["instructions"].fillna(0).cumsum())
-    return retired / retired[-1]
+    """Return the share of executed instructions at the start and at the end of each interval."""
+    executed = np.append(0, counts["instructions"].fillna(0).cumsum())
+    return executed / executed[-1]
 
 
 def _estimate_spread(differences, *, reach=4):
-    """Estimate the standard deviation of each of a series of differences from its neighbors.
+    """Estimate the standard deviation of each difference from its neighbors.
 
-    It is scaled so that 90 % of the differences are within 1.645 standard deviations. `reach` is the number of
-    neighbors on either side.
+    The estimates are scaled so that 90 % of the differences lie within 1.645 standard deviations.
+
+    Parameters
+    ----------
+    differences : Series
+        Differences between two measurements.
+    reach : int, default 4
+        Number of neighbors on each side.
     """
     squares = (differences**2).fillna(0).to_numpy()
     is_known = differences.notna().to_numpy()
-    neighbors = np.ones(2 * reach + 1)
-    neighbors[reach] = 0
-    sums = np.convolve(squares, neighbors)[reach:-reach]
-    n_known = np.convolve(is_known.astype(float), neighbors)[reach:-reach]
+    weights = np.ones(2 * reach + 1)
+    weights[reach] = 0
+    sums = np.convolve(squares, weights)[reach:-reach]
+    n_known = np.convolve(is_known.astype(float), weights)[reach:-reach]
     smallest = max(1e-3 * squares[is_known].mean(), 1e-300)
     local = np.sqrt(np.maximum(sums / np.maximum(n_known, 1), smallest))
-    scale = np.quantile(np.sqrt(squares[is_known]) / local[is_known], 0.9) / NINE_TENTHS
+    scale = np.quantile(np.sqrt(squares[is_known]) / local[is_known], 0.9) / _HALF_WIDTH_90
     return pd.Series(local * scale, differences.index)
