@@ -1,9 +1,8 @@
-"""Summarize the counts of a program: what limits it, how certain that is, and what to try first.
+"""Summarize the counts of a program: what limits it, and what to try first.
 
-:func:`build_summary` takes the counts of a program's runs and returns a :class:`Summary`. Its method
-:meth:`Summary.to_dict` returns what the text of ``cmlib summarize``, the page and `answers.json` are rendered from.
-:func:`summarize` does both. At least one run is required; this is not checked. The parts of a summary are computed by
-the other modules of this package.
+:func:`summarize` takes the counts of a program's runs and returns a JSON-serializable dict. ``cmlib summarize``, the
+page of a program and `answers.json` show it. :func:`build_summary` returns the same as a :class:`Summary`. The other
+modules of this package compute its parts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,33 +37,33 @@ from cmlib.topdown.slot_summary import Recording, SlotSummary, percent, summariz
 from cmlib.topdown.utilization import Utilization, measure_utilization
 
 SUMMARY_VERSION = 4  # of the keys of the dict; docs/answers.md lists the versions
-_HARDLY_RAN = 0.05  # mean running share below which a kind of core hardly ran
-_ALL_THE_TIME = 0.995  # running share from which on an event was counted all the time
-_SLOWEST_GHZ = 1e-3  # no processor is slower: below this, cycles and task-clock do not belong together
-# Only the kernel causes these levels, so they are 0 if only user mode was counted.
+_HARDLY_RAN = 0.05  # a kind of core hardly ran if the mean running share of its events is lower
+_ALL_THE_TIME = 0.995  # an event was counted all the time from this running share on
+_SLOWEST_GHZ = 1e-3  # no processor is slower; at a lower clock, cycles and task-clock are from different runs
+# The kernel causes these events, so they are 0 if only user mode was counted.
 _KERNEL_LEVELS = ("switches", "migrations")
-_NAMES_A_LIMIT = ("counted", "decided", "likely")  # certainties of a verdict with a limiting category
+_NAMES_A_LIMIT = ("counted", "decided", "likely")  # certainties of a bottleneck with a limiting category
 _TIGHTER = "Tighter bounds: name the processor with --processor."
 
 
 @dataclass(frozen=True)
 class CountedRuns:
-    """The runs of a program without what was not counted.
+    """The runs of a program, without events that were not counted.
 
     Attributes
     ----------
     runs : list of (DataFrame, DataFrame)
-        Counts and running shares of each run, without events that were never counted. Zeros of events that were not
-        on a counter are NaN.
+        Counts and running shares of each run: one row per interval, one column per event. A running share is the
+        fraction of the interval in which the event was counted. A false zero is NaN: the event was recorded as 0
+        although it was not counted.
     events : set of str
         Events that were counted in at least one run.
     hidden : set of str
-        Events with such zeros: in some intervals they were not on a counter, and 0 was recorded.
+        Events with false zeros.
     uncounted : set of str
-        All other events that were not counted in any run.
+        Other events that were not counted in any run.
     multiplexed_shares : Series
-        Mean running share [0–1] of each event that was not counted all the time, because events took turns on the
-        counters.
+        Mean running share (0–1) of each event that was not counted all the time. Index: event.
     knows_shares : bool
         True if all running shares are known.
     """
@@ -79,15 +78,14 @@ class CountedRuns:
 
 @dataclass(frozen=True)
 class Medians:
-    """Figures of a program as a whole, each the median over its runs.
+    """Figures of a program, each the median over its runs.
 
     Attributes
     ----------
     levels : dict of str to float
-        Time, clock, instructions per cycle and similar figures, by the name under which they are printed. These are
-        not the levels of top-down categories.
+        Figures such as seconds, clock and instructions per cycle, by name.
     ratios : dict of str to float
-        Miss ratios [%] by the kind of access.
+        Misses [% of the accesses], by the name of the access.
     counts : dict of str to float
         Count of each event.
     is_user : bool
@@ -105,30 +103,37 @@ class Medians:
 
 @dataclass(frozen=True)
 class Summary:
-    """All that the counts show of a program.
+    """What the counts show about a program.
 
     Attributes
     ----------
     name : str
+        Name of the program.
     recording : cmlib.topdown.slot_summary.Recording
+        Processor, events and command of the recording.
     counted : CountedRuns
+        The counts.
     medians : Medians
-        Its levels are those that are shown.
+        The figures that are shown.
     utilization : cmlib.topdown.utilization.Utilization
+        CPUs used, and time in the kernel.
     cycles : list of cmlib.topdown.cycle_costs.CycleShare
-        The cycles, split by the known costs of events. Empty if the account of the slots shows where they went, or if
+        Shares of the cycles that events with a known cost take. Empty if the slots show where the cycles went, or if
         cycles or instructions were not counted.
     slots : cmlib.topdown.slot_summary.SlotSummary or None
-        None if this kind of core hardly ran.
+        Use of the slots. None if this kind of core hardly ran.
     first : cmlib.topdown.first_answer.FirstAnswer
+        What is said first about the program.
     phases : cmlib.topdown.phase_contrast.Contrast
+        The phases of the run, and how they differ.
     shown_counts : dict of str to float
-        Counts that are shown, because neither the levels nor the ratios nor the slots contain them.
+        Counts that are shown, because no other part of the summary contains them.
     impossible : dict of str to str
-        Events with impossible counts, and the reason. They are not used.
+        Reason why a count is impossible, by event. These events are not used.
     hardly_ran : bool
         True if this kind of core was counted for less than 5 % of the time.
     remarks : list of str
+        Reasons why the counts may be unreliable, and notes on the recording.
     """
 
     name: str
@@ -146,7 +151,7 @@ class Summary:
     remarks: list
 
     def to_dict(self):
-        """Return the summary as a dict of what JSON can hold. `docs/summary.md` lists its keys."""
+        """Return the summary as a JSON-serializable dict. `docs/summary.md` lists its keys."""
         return {
             **self._describe_recording(),
             **self._describe_levels(),
@@ -160,7 +165,9 @@ class Summary:
         }
 
     def _describe_recording(self):
-        recording, counted = self.recording, self.counted
+        """Return the keys that describe the recording."""
+        recording = self.recording
+        counted = self.counted
         n_rows = sum(len(counts) for counts, _ in counted.runs)
         shares = counted.multiplexed_shares if counted.knows_shares else None
         least_width, most_width = recording.costs.width
@@ -168,9 +175,9 @@ class Summary:
         return {
             "schema": SUMMARY_VERSION,
             "name": self.name,
-            "simulated": False,  # simulated programs have the same keys, from cmlib.experiments.simulated_summary
+            "simulated": False,  # cmlib.experiments.simulated_summary makes the same keys for simulated programs
             "processor": recording.processor,
-            "processors_alike": [],  # cmlib.experiments.summary fills it, which knows how the processor was found
+            "processors_alike": [],  # cmlib.experiments.summary adds processors with the same events
             "slots_a_cycle": int(least_width) if knows_width else None,
             "core": recording.core,
             "user_mode_only": self.medians.is_user,
@@ -183,7 +190,9 @@ class Summary:
         }
 
     def _describe_levels(self):
-        levels, ratios = self.medians.levels, self.medians.ratios
+        """Return the keys with figures, miss ratios and counts."""
+        levels = self.medians.levels
+        ratios = self.medians.ratios
         instructions = levels.get("instructions")
         return {
             "levels": levels,
@@ -195,15 +204,16 @@ class Summary:
         }
 
     def _describe_answer(self):
+        """Return the keys that say what limits the program."""
         account = self.slots.account if self.slots else None
         names_limit = account is not None and account["how"] in _NAMES_A_LIMIT
-        # Then a text says that the counts do not show what limits the program, and why.
+        # In this case a text says that the counts do not show what limits the program, and why.
         lacks_answer = account is None and (self.impossible or self.hardly_ran)
         return {
             "first": asdict(self.first),
             "utilization": asdict(self.utilization),
             "cycles": [_describe_share(share) for share in self.cycles],
-            # The largest one. Others that are about as large are in account.limits.
+            # Other categories may be about as large. They are in account.limits.
             "limited_by": account["limits"][0] if names_limit else None,
             "account": account,
             "conclusive": self._is_conclusive(),
@@ -211,37 +221,36 @@ class Summary:
         }
 
     def _is_conclusive(self):
-        """Return True if all counts are possible, this kind of core ran, and the first answer is not "not known"."""
+        """Return True if all counts are possible, this kind of core ran, and something is known about the limit."""
         return not (self.impossible or self.hardly_ran or self.first.kind == NOT_KNOWN)
 
 
 def summarize(name: str, runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], **settings: Any) -> dict:
-    """Summarize a recording and return the summary as a dict.
+    """Summarize the counts of a program as a JSON-serializable dict.
 
     Parameters
     ----------
     name : str
         Name of the program.
     runs : sequence of (DataFrame, DataFrame)
-        Counts and running shares, as for :func:`build_summary`.
+        Counts and running shares of each run, at least one, as for :func:`build_summary`.
     **settings
-        Passed to :func:`build_summary`.
+        Further parameters of :func:`build_summary`.
 
     Returns
     -------
     dict
-        The object that ``cmlib summarize --json`` prints. `docs/summary.md` lists all keys. Some of them:
+        The object that ``cmlib summarize --json`` prints. `docs/summary.md` describes all keys. Some of them:
 
-        - ``first``: the first answer, a dict of its kind, headline, advice, and the command that would separate what
-          the counts do not;
-        - ``utilization``: time, CPU time and time in the kernel;
-        - ``cycles``: list of shares of the cycles [%];
-        - ``levels``: dict of time, clock, instructions per cycle and similar figures;
-        - ``account``: dict of the slots: ``categories`` with bounds ``low`` and ``high`` [% of the slots], ``how``
-          certain the limit is, ``advice``, ``decide`` (the next command) and more; None if no event bounds the slots;
-        - ``limited_by``: the category that limits the program most, or None if that is open;
-        - ``phases`` and ``misses``: lists of dicts;
-        - ``remarks``: list of sentences.
+        - ``first``: what is said first, as a dict of ``kind``, ``headline``, ``advice`` and more
+        - ``levels``: dict of figures such as time, clock and instructions per cycle
+        - ``utilization``: dict of time, CPU time and time in the kernel
+        - ``cycles``: list of shares of the cycles [%]
+        - ``account``: dict of the use of the slots, or None if it is not known. Its ``categories`` have bounds ``low``
+          and ``high`` [% of the slots]. Its ``decide`` is the perf command to run next.
+        - ``limited_by``: the category that limits the program most, or None if this is open
+        - ``phases`` and ``misses``: lists of dicts
+        - ``remarks``: list of sentences
     """
     return build_summary(name, runs, **settings).to_dict()
 
@@ -262,35 +271,36 @@ def build_summary(
     user_s: float | None = None,
     system_s: float | None = None,
 ) -> Summary:
-    """Summarize a recording: what limits the program, how certain that is, and what to try first.
+    """Summarize the counts of a program.
 
     Parameters
     ----------
     name : str
         Name of the program.
     runs : sequence of (DataFrame, DataFrame)
-        Of each run its counts, one row per interval [index: its end, s], one column per event, and their running shares
-        (0–1), NaN where these are not known.
+        Counts and running shares of each run, at least one. Both have one row per interval and one column per event.
+        Index: end of the interval [s]. A running share is the fraction of the interval in which the event was counted,
+        0–1, or NaN if not known.
     processor : str, optional
-        Name as :func:`cmlib.io.events.find_microarchitecture` returns it. Default: not known.
+        Name from :func:`cmlib.io.events.find_microarchitecture`. Default: not known.
     modifier : str, default ""
-        Modifier of the recorded events, such as ``u``. The proposed command has the same modifier.
+        Modifier of the recorded events, for example ``u``. The proposed command uses it, too.
     whole_runs : bool, default False
-        True if a row is a whole run and not an interval of one. Its length is known if ``duration_time`` is counted.
+        True if each row has the totals of one run. The time of a run is known if ``duration_time`` was counted.
     core : str, default ""
-        If the processor has several kinds of core, the PMU of the one that was counted, such as ``cpu_atom``.
+        PMU of the kind of core that was counted, for example ``cpu_atom``. Empty if the processor has only one kind.
     notes : sequence of str, default ()
-        Sentences on the recording that its import wrote. They are added to the remarks.
+        Sentences about the recording, which are added to the remarks.
     printed : dict of str to float, optional
-        Shares and IPC that the recording tool itself printed.
+        Shares and IPC that the recording tool printed.
     metric_group : str, default ""
-        Metric group with which the recording machine's perf computes level 1 of the top-down account, such as
+        Metric group with which the recording machine's perf computes level 1 of the top-down account, for example
         ``TopdownL1``. The proposed command uses it.
     command : str, default ""
-        Command line that was recorded. If it starts a language runtime, such as a JVM, the advice is for that runtime.
+        Command line of the program. It shows the language runtime, for which there may be special advice.
     names_in_file : dict of str to str, optional
-        By column, the name that the event has in the file, if it contains a kind of core or a mode that the column's
-        name lacks.
+        Name of an event in the file, by column. It can contain a kind of core or a mode that the column name does not
+        contain.
     user_s, system_s : float, optional
         CPU time of a run in user mode and in the kernel [s]. Default: not known.
 
@@ -343,7 +353,7 @@ def build_summary(
 
 
 def _drop_uncounted(runs):
-    """Drop events that were never counted, and zeros of events that were not on a counter: a CountedRuns."""
+    """Remove events that were never counted and false zeros, and return CountedRuns."""
     counted_runs = []
     recorded_events = set()
     hidden = set()
@@ -366,21 +376,22 @@ def _drop_uncounted(runs):
 
 
 def _drop_events(run, events):
+    """Remove some events from the counts and running shares of a run."""
     counts, running = run
     return counts.drop(columns=events, errors="ignore"), running.drop(columns=events, errors="ignore")
 
 
 def _has_hardly_run(counted, core):
-    """Return True if the program ran on this kind of core for a small part of the time only.
+    """Return True if the program ran on this kind of core for less than 5 % of the time.
 
-    Running shares show that only if the processor has several kinds of core (`core` is not empty). Otherwise low shares
-    mean that many events took turns on the counters.
+    If the processor has only one kind of core, low running shares have another reason: many events shared the
+    counters.
     """
     return bool(core and 0 < counted.multiplexed_shares.mean() < _HARDLY_RAN)
 
 
 def _compute_medians(runs, printed, names_in_file, modifier, whole_runs):
-    """Compute the Medians of the runs. The clock is not known if only user mode was counted."""
+    """Compute the medians over the runs. The clock is not known if only user mode was counted."""
     levels, ratios, counts = levels_of_runs(runs, printed, names_in_file, whole_runs=whole_runs)
     is_user = "u" in modifier and "k" not in modifier and "kernel cycles" not in levels
     has_clock = not is_user and levels.get("GHz", 1.0) >= _SLOWEST_GHZ
@@ -390,9 +401,9 @@ def _compute_medians(runs, printed, names_in_file, modifier, whole_runs):
 def _select_shown_levels(levels, *, is_user):
     """Return the levels that are shown.
 
-    The clock is added if it was not counted but follows from other levels. It is removed if only user mode was counted,
-    because the cycles in the kernel are then missing, and if it is impossible. Levels that only the kernel causes are
-    removed if they are 0 because only user mode was counted.
+    The clock is added if it follows from other levels. It is removed if it is impossible. If only user mode was
+    counted, the clock is removed because the cycles in the kernel are missing. Levels of the kernel are then removed if
+    they are 0.
     """
     shown = dict(levels)
     if "GHz" not in shown and (ghz := _derive_clock(levels)) is not None:
@@ -406,7 +417,7 @@ def _select_shown_levels(levels, *, is_user):
 
 
 def _derive_clock(levels):
-    """Return the clock [GHz] by instructions per second, instructions per cycle and CPUs; None if one is not known."""
+    """Compute the clock [GHz] from instructions per second, instructions per cycle and CPUs, or return None."""
     instructions_per_second = levels.get("instructions a second")
     ipc = levels.get(IPC)
     cpus = levels.get("CPUs")
@@ -416,18 +427,17 @@ def _derive_clock(levels):
 
 
 def _measure_interval_ms(runs):
-    """Return the median length of all intervals [ms, at least 1], which the proposed command uses."""
+    """Return the median length of all intervals [ms], at least 1. The proposed command uses it."""
     lengths_s = np.concatenate([lengths_by_ends(counts.index) for counts, _ in runs])
     return max(1, round(1000 * float(np.median(lengths_s)))) if len(lengths_s) else 1000
 
 
 def _estimate_savings(runs, costs, ghz):
-    """Estimate the cycles that would be saved without misses of each cache.
+    """Estimate the cycles that would be saved without the misses of each cache.
 
-    Misses can't cost more slots than the back end loses, so the estimates are limited by its upper bound. These bounds
-    are computed from the runs in which cycles and instructions were counted; without such runs there is no limit.
+    The upper bound of the back end limits the savings. It is not known if no run has both cycles and instructions.
     """
-    # Slow to import, and not needed for recordings of whole runs.
+    # The import is slow, and recordings of totals do not need it.
     from cmlib.cost import savings_without_misses
 
     complete_runs = [
@@ -438,10 +448,10 @@ def _estimate_savings(runs, costs, ghz):
 
 
 def _split_cycles(slots, medians, recording):
-    """Split the cycles by the known costs of events, or return an empty list.
+    """Return the shares of the cycles that events with a known cost take, or an empty list.
 
-    Known costs are ranges of what events may have cost, which are less certain than counted slots or stalled cycles. So
-    they are used only if neither was counted, and if the account of the slots leaves open what limits the program.
+    Counted slots and stalled cycles are more certain than known costs. The costs are therefore used only if neither
+    slots nor stalled cycles were counted, and if the limit of the program is open.
     """
     if slots is None or slots.counts_slots or slots.verdict.certainty != "open":
         return []
@@ -451,7 +461,10 @@ def _split_cycles(slots, medians, recording):
 
 
 def _find_first(utilization, cycles, slots, recording, *, lacks_cycles):
-    """Find the first answer. `lacks_cycles`: cycles were not counted, and the counts are otherwise usable."""
+    """Find what to say first.
+
+    `lacks_cycles` is True if cycles were not counted and the other counts can be used.
+    """
     account = slots.account if slots else None
     least_width, most_width = recording.costs.width
     knows_width = recording.processor and least_width == most_width
@@ -470,22 +483,21 @@ def _find_first(utilization, cycles, slots, recording, *, lacks_cycles):
 
 
 def _choose_separating_command(slots, recording):
-    """Return the command that separates what the counts do not; "" if there is none.
+    """Return the perf command that separates the possible losses, or "".
 
-    It is the account's command, which records intervals. For a recording of whole runs it is the short command without
-    intervals. The short command does not count the slots of the other thread of a core, so it does not replace a
-    command that does (its event is ``smt_contention``).
+    If intervals were recorded, the command records intervals, too. Otherwise it is a short command that records totals.
     """
     if slots is None or not slots.account:
         return ""
     command = slots.account["decide"]
+    # The short command cannot replace one that counts the slots of the core's other thread (smt_contention).
     if command and slots.separate and recording.whole_runs and "smt_contention" not in command:
         return slots.separate
     return command
 
 
 def _find_front_end_stalls(slots, costs):
-    """Return the share of the cycles that perf counts as stalled by the front end; None if not counted."""
+    """Return the share of the cycles that perf counts as stalled by the front end, or None."""
     for event, rate in slots.totals["rate"].items():
         if costs.kind(event) == "front-end stall":
             return rate
@@ -493,18 +505,18 @@ def _find_front_end_stalls(slots, costs):
 
 
 def _select_shown_counts(medians, slots, unused_counts):
-    """Select the counts that are shown: those that neither levels, ratios nor the slots contain.
+    """Select the counts that are shown, because no other part of the summary contains them.
 
-    Counts of slots and stalls are not shown if there is an account of the slots, or if the recording tool printed
-    shares of them. `unused_counts` are the names of what the tool printed and of impossible counts.
+    `unused_counts` are the names of printed figures and of impossible counts.
     """
+    # Events of slots are not shown if the summary or the recording tool gives shares of the slots.
     has_slot_shares = bool((slots and slots.account) or unused_counts & {*LOSSES, "retired"})
-    shown_medians = RunMedians(medians.levels, medians.ratios, medians.counts)
-    return select_other_counts(shown_medians, has_slot_shares=has_slot_shares)
+    run_medians = RunMedians(medians.levels, medians.ratios, medians.counts)
+    return select_other_counts(run_medians, has_slot_shares=has_slot_shares)
 
 
 def _list_doubts(runs, recording, counted, medians, slots, impossible):
-    """List sentences on what makes the recording less reliable."""
+    """List the reasons why the counts may be unreliable, in one sentence each."""
     return describe_doubts(
         runs,
         hidden=counted.hidden,
@@ -519,7 +531,7 @@ def _list_doubts(runs, recording, counted, medians, slots, impossible):
 
 
 def _find_phases(runs, medians, recording):
-    """Cut the run into phases and compare them. There are no phases if there are several runs, or no intervals."""
+    """Cut the run into phases and compare them. No phases are found in several runs, or in totals."""
     if len(runs) > 1 or recording.whole_runs:
         return Contrast(pd.DataFrame())
     rows = phases(runs[0][0])
@@ -529,15 +541,13 @@ def _find_phases(runs, medians, recording):
 
 
 def _describe_share(share):
-    """Return a share of the cycles as a dict, in percent."""
+    """Return a share of the cycles as a JSON-serializable dict in percent."""
     return {
         "name": share.name,
         "label": share.label(),
         "low": percent(share.low),
         "high": percent(share.high),
-        "events": [asdict(event) | _describe_ends(event) for event in share.events],
+        "events": [
+            asdict(event) | {"low": percent(event.low), "high": percent(event.high)} for event in share.events
+        ],
     }
-
-
-def _describe_ends(event):
-    return {"low": percent(event.low), "high": percent(event.high)}
