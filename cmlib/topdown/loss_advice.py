@@ -1,21 +1,23 @@
-"""Advise on the largest losses of slots.
+"""Give advice on the largest losses of slots.
 
-:func:`advise_on_losses` takes the bounds of the categories and the verdict, and returns a list of entries (dicts).
-:func:`read_advice` returns the texts by category; they are in the top-down tables and in ``runtimes.yaml``.
+:func:`advise_on_losses` takes the bounds of the categories and returns one entry of advice per large loss.
+:func:`read_advice` returns the texts, which are in the top-down tables and in ``runtimes.yaml``.
 """
 
 from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.sentences import describe_advice
 
-_NOTHING = 0.005  # lower bound [share of the slots] up to which a category may be nothing
-_MOST_OF_IT = 0.5  # advice is on the parts of a category if together they surely are this share of it
-_ACTED_ON = {"bad speculation": "mispredicted branches"}  # part that the advice on a category is on
-_NEAR = 2 / 3  # advice is on every loss that may be so large against the largest one
-_SMALL = 0.1  # upper bound [share of the slots] below which a loss is surely small
-_NAMED = 0.9  # ratio of lower to upper bound from which on the upper bound is named in any case
-_SAME = 0.01  # share of the slots up to which an upper bound is that of all lost slots
-_MATTERS = 5  # saving without misses [% of the cycles] from which on there is advice against them
-# Commands that show how much of the back end waits for loads, by processor or vendor; "" where it is not known.
+_POSSIBLY_ZERO = 0.005  # a loss with a lower bound up to this share of the slots may be empty
+_MOST_OF_CATEGORY = (
+    0.5  # each part is a loss of its own if the parts take this fraction of the category or more
+)
+_ADVISED_PART = {"bad speculation": "mispredicted branches"}  # part of a category that the advice is about
+_NEARLY_LARGEST = 2 / 3  # advice is given on losses that may reach this fraction of the largest lower bound
+_SMALL = 0.1  # a loss with a lower upper bound [share of the slots] is certainly small
+_NEARLY_EXACT = 0.9  # a loss is bounded if its lower bound exceeds this fraction of its upper bound
+_EQUAL = 0.01  # difference between shares of the slots up to which they are taken as equal
+_LEAST_SAVING = 5  # smallest saving without misses [% of the cycles] for which advice is given
+# Commands that show how much of the back end waits for loads, by processor or vendor. The key "" is for unknown ones.
 _LEVEL_2 = {
     "": "perf stat -M TopdownL2 on Intel, -M PipelineL2 on AMD Zen 4 and later",
     "intel": "perf stat -M TopdownL2",
@@ -25,15 +27,23 @@ _LEVEL_2 = {
 
 
 def read_advice(table, runtime_advice, processor):
-    """Return advice by category (dict of str): a runtime's, or else that of the processor's table.
+    """Read the advice on each category.
+
+    The advice for a language runtime replaces the advice of the processor's table.
 
     Parameters
     ----------
     table : cmlib.topdown.category_tables.TopdownTable
+        Top-down table of the processor.
     runtime_advice : dict of str to str
-        Advice of the language runtime, from :func:`cmlib.topdown.runtimes.advice_for`.
+        Advice for the language runtime by category, from :func:`cmlib.topdown.runtimes.advice_for`.
     processor : str
-        Its name; the advice on the back end names the command that splits it there.
+        Name of the processor; "" if not known. The advice on the back end names the perf command for this processor.
+
+    Returns
+    -------
+    dict of str to str
+        Advice by category.
     """
     texts = {category.name: category.advice for category in table.categories if category.advice}
     texts |= runtime_advice
@@ -45,26 +55,28 @@ def read_advice(table, runtime_advice, processor):
 
 
 def advise_on_losses(shares, verdict, texts, misses):
-    """Advise on each of the largest losses, the one that limits the program first, then the surest.
+    """Give advice on each of the largest losses.
 
-    A loss is a category, or each of its parts, if these surely are most of it. Left out are losses that may be nothing,
-    and those that are surely small while another may be larger. If none remains, the advice is on the misses that
-    would save most.
+    A loss is a category of level 1. If its parts are known to take most of it, each part is a loss of its own. There is
+    no advice on losses that may be empty or are certainly small. If no loss remains, the advice is on the cache misses
+    with the largest saving.
 
     Parameters
     ----------
     shares : DataFrame
         Bounds of the categories, from :func:`cmlib.topdown.bounds`.
     verdict : cmlib.topdown.verdict.Bottleneck
+        What limits the program.
     texts : dict of str to str
         Advice by category, from :func:`read_advice`.
     misses : list of dict
-        From :func:`cmlib.cost.savings_without_misses`.
+        Estimated savings without cache misses, from :func:`cmlib.cost.savings_without_misses`.
 
     Returns
     -------
     list of dict
-        Keys: category, action, at_most [% of the cycles; None if no count bounds it] and text.
+        Keys: ``category``, ``action``, ``at_most`` (largest saving [% of the cycles], or None if no event bounds it)
+        and ``text``. The loss that limits the program comes first, then the losses with the largest lower bounds.
     """
     if not verdict.limits:
         return [_advise(texts, "retired")]
@@ -83,53 +95,57 @@ def advise_on_losses(shares, verdict, texts, misses):
 
 
 def _find_losses(shares, texts):
-    """Return the losses with the category of level 1 that each is in (dict): categories, or their parts."""
+    """Return the losses, and the category of level 1 that contains each, as a dict."""
     losses = {}
     for name in LOSSES:
         parts = shares[(shares["parent"] == name) & shares.index.isin(list(texts))]
-        is_split = parts["low"].sum() > max(_MOST_OF_IT * shares.at[name, "low"], _NOTHING)
+        is_split = parts["low"].sum() > max(_MOST_OF_CATEGORY * shares.at[name, "low"], _POSSIBLY_ZERO)
         for loss in parts.index if is_split else [name]:
             losses[loss] = name
     return losses
 
 
 def _choose_losses(shares, verdict, category_by_loss):
-    """Return the bounds of the losses that there is advice on, in its order (DataFrame)."""
+    """Select the losses for which advice is given, and return their bounds as a DataFrame."""
     limiting = verdict.limits[:1] if verdict.certainty in ("decided", "likely") else ()
     ranked = shares.loc[[*category_by_loss], ["low", "high"]]
     ranked = ranked.assign(limit=[category in limiting for category in category_by_loss.values()])
     ranked = ranked.sort_values(["limit", "low"], ascending=False)
-    threshold = max(_NEAR * ranked["low"].max(), _NOTHING)
-    is_sure = ranked["low"].gt(_NOTHING) & ranked["high"].gt(threshold)
+    threshold = max(_NEARLY_LARGEST * ranked["low"].max(), _POSSIBLY_ZERO)
+    is_sure = ranked["low"].gt(_POSSIBLY_ZERO) & ranked["high"].gt(threshold)
     is_surely_small = ranked["high"].lt(_SMALL) & ranked["high"].lt(ranked["high"].max())
     return ranked[(ranked["limit"] & ranked["high"].gt(threshold)) | (is_sure & ~is_surely_small)]
 
 
 def _limit_loss(shares, name):
-    """Return the most that advice on a loss can bring [% of the cycles].
+    """Return the largest saving that advice on a loss can bring [% of the cycles].
 
-    Returns None if no count bounds the loss, except that it is less than what did not retire.
+    Returns None if no event bounds the loss. Its upper bound is then the share of all lost slots.
     """
     low, high = shares.loc[name, ["low", "high"]]
-    is_bounded = high < 1 - shares.at["retired", "low"] - _SAME or low > _NAMED * high
+    most_lost = 1 - shares.at["retired", "low"]
+    is_bounded = high < most_lost - _EQUAL or low > _NEARLY_EXACT * high
     if not is_bounded:
         return None
-    acted_on = _ACTED_ON.get(name, name)
-    return round(100 * float(min(high, shares.at[acted_on, "high"])), 2)
+    advised_part = _ADVISED_PART.get(name, name)
+    return round(100 * float(min(high, shares.at[advised_part, "high"])), 2)
 
 
 def _advise_on_misses(misses, texts):
-    """Advise on the misses whose absence would save most, if that is 5 % of the cycles or more."""
-    saved = [row for row in misses if (row["percent"] or 0) >= _MATTERS and not row["overstates"]]
-    if not saved:
+    """Give advice on the misses with the largest saving, if it is 5 % of the cycles or more."""
+    usable = [row for row in misses if (row["percent"] or 0) >= _LEAST_SAVING and not row["overstates"]]
+    if not usable:
         return []
-    largest = max(saved, key=lambda row: row["percent"])
+    largest = max(usable, key=lambda row: row["percent"])
     category = "memory" if "memory" in texts else "back end"
     return [_advise(texts, category, largest["high"], saved=largest)]
 
 
 def _advise(texts, category, at_most=None, other_categories=(), saved=None):
-    """Return an entry of advice; its text names others that may be as large, and what misses `saved` are."""
+    """Make an entry of advice on a category.
+
+    `other_categories` may take more slots. `saved` is the estimated saving without some misses, or None.
+    """
     text = texts[category]
     action = text[0].lower() + text[1:].rstrip(".")
     entry = {"category": category, "action": action, "at_most": at_most}

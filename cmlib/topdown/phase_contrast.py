@@ -1,7 +1,7 @@
-"""Compare the phases of a run: their levels, the bounds of their slots, and the events whose rates changed most.
+"""Describe how the phases of a run differ.
 
-:func:`compare_phases` takes the phases as :func:`cmlib.topdown.phase_cuts.phases` cuts them, and returns a
-:class:`Contrast`.
+:func:`compare_phases` takes the phases from :func:`cmlib.topdown.phase_cuts.phases` and returns a :class:`Contrast`. It
+compares levels (for example the clock), the bounds of lost slots, and the rates of events.
 """
 
 from __future__ import annotations
@@ -24,12 +24,17 @@ from cmlib.topdown.table_choice import slots_as_cycles
 if TYPE_CHECKING:
     from cmlib.topdown.costs import Costs
 
-_STANDS_OUT = 1.1  # ratio between phases of clock, speed or CPUs used above which a sentence compares them
-# An event is named if its rates in two phases have at least this ratio, and how many are at most.
-_CHANGED, _MOST_NAMED = 2.0, 3
-_RARE = 1e-6  # an event is named only if it is more frequent in one of the phases [events per cycle]
-_INSTANT = 1e-6  # tolerance of phases' borders [s]
-_CLOCKS = ["task-clock", "cpu-clock", "duration_time", "instructions"]  # not named: the levels have them
+_STANDS_OUT = 1.1  # phases are compared if the clock, speed or CPUs used differ by more than this factor
+_CHANGED = 2.0  # an event is named if its rates differ by this factor or more
+_MOST_NAMED = 3  # most events that are named
+_RARE = 1e-6  # rate [events per cycle] up to which an event is too rare to be named
+_TIME_TOLERANCE = 1e-6  # tolerance for the start and end of phases [s]
+_CLOCKS = [
+    "task-clock",
+    "cpu-clock",
+    "duration_time",
+    "instructions",
+]  # not named, because levels contain them
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,11 @@ class Contrast:
     Attributes
     ----------
     rows : DataFrame
-        A row per phase: start and end [s], levels, and the bounds of lost slots [%] as text.
+        One row per phase: start and end [s], levels, and the bounds of lost slots [%] as text.
     changed : list of dict
-        Events that changed most, with ``event`` and ``times``; empty if no phase stands out.
+        Events whose rates changed most: ``event`` and ``times`` (ratio of the rates). Empty if all phases are similar.
     text : str
-        Sentences on the difference; "" if no phase stands out.
+        Sentences on the difference. Empty if all phases are similar.
     """
 
     rows: pd.DataFrame
@@ -53,14 +58,14 @@ class Contrast:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two phases that are compared.
+    """Two phases that are compared. Each may have several similar phases.
 
     Attributes
     ----------
     described, reference : int
-        Labels of the phases in the table.
+        Row labels of the two phases.
     described_rows, reference_rows : DataFrame
-        The rows of each, with those of similar phases.
+        Rows of each phase and of its similar phases.
     """
 
     described: int
@@ -72,12 +77,12 @@ class _Pair:
 def compare_phases(
     rows: pd.DataFrame, run: tuple[pd.DataFrame, pd.DataFrame], costs: Costs, ghz: float | None
 ) -> Contrast:
-    """Compare the phases of a run: the one that differs most with the longest one.
+    """Compare the phase that differs most with the longest phase.
 
     Parameters
     ----------
     rows : DataFrame
-        The phases, a row each, from :func:`cmlib.topdown.phase_cuts.phases`.
+        One row per phase, from :func:`cmlib.topdown.phase_cuts.phases`.
     run : (DataFrame, DataFrame)
         Counts and running shares of the run.
     costs : cmlib.topdown.costs.Costs
@@ -108,18 +113,21 @@ def compare_phases(
 
 
 def _total_phases(rows, counts, running):
-    """Total the counts of each phase: a list of DataFrames; empty if no cycles were counted."""
+    """Compute the rates of all events in each phase.
+
+    Returns one DataFrame per phase, from :func:`cmlib.topdown.totals`. The list is empty if cycles were not counted.
+    """
     if "cycles" not in counts:
         return []
     totals_by_phase = []
     for start, end in rows[["start", "end"]].itertuples(index=False):
-        within = (counts.index > start + _INSTANT) & (counts.index < end + _INSTANT)
+        within = (counts.index > start + _TIME_TOLERANCE) & (counts.index < end + _TIME_TOLERANCE)
         totals_by_phase.append(totals([(counts[within], running[within])]))
     return totals_by_phase
 
 
 def _add_losses(rows, shares_by_phase):
-    """Add the bounds of each loss that the counts bound in a phase, as a column of texts such as ``10–20``."""
+    """Add a column for each loss that events bound, with texts such as ``10–20``."""
     rows = rows.copy()
     for name in LOSSES:
         if any(is_bounded(shares, name) for shares in shares_by_phase):
@@ -129,10 +137,10 @@ def _add_losses(rows, shares_by_phase):
 
 
 def _choose_pair(rows, cut_by):
-    """Choose the phase that differs most, to be compared with the longest; return None if none stands out.
+    """Choose the phase that differs most and the longest phase, or return None if all phases are similar.
 
-    If the run began with the phase and never returned to it, the longest one is compared with it, so that the text
-    follows the order of time.
+    The longest phase is usually the reference. If the other phase occurs only at the beginning of the run, that phase
+    is the reference, because the text follows the order of time.
     """
     longest = (rows["end"] - rows["start"]).idxmax()
     ratios = rows[cut_by] / rows.loc[longest, cut_by].astype(float)
@@ -142,15 +150,15 @@ def _choose_pair(rows, cut_by):
         return None
     is_similar = (np.log(ratios / ratios.loc[strongest]).abs() < strength[strongest] / 2).all(axis=1)
     similar = rows[is_similar]
-    if is_similar.iloc[0] and similar["end"].max() <= rows.at[longest, "start"] + _INSTANT:
+    if is_similar.iloc[0] and similar["end"].max() <= rows.at[longest, "start"] + _TIME_TOLERANCE:
         return _Pair(longest, strongest, rows.loc[[longest]], similar)
     return _Pair(strongest, longest, similar, rows.loc[[longest]])
 
 
 def _find_changed_events(phase, reference):
-    """Find the events whose rates per cycle differ most between two phases, by more than their errors.
+    """Find the events whose rates per cycle differ most between two phases, and by more than their errors.
 
-    Returns a list of dicts of event and times (the ratio of the rates).
+    Returns a list of dicts with ``event`` and ``times`` (ratio of the rates).
     """
     rates = pd.DataFrame({"phase": phase["rate"], "reference": reference["rate"]})
     errors = pd.DataFrame({"phase": phase["error"], "reference": reference["error"]})
@@ -162,7 +170,7 @@ def _find_changed_events(phase, reference):
 
 
 def _describe_pair(rows, cut_by, pair, losses, changed):
-    """Describe how the levels, the losses and the events of two phases differ."""
+    """Describe how the levels, the lost slots and the events of two phases differ."""
     change = rows.loc[pair.described, cut_by].astype(float) / rows.loc[pair.reference, cut_by].astype(float)
     changes = []
     for name, ratio in change.items():

@@ -1,7 +1,7 @@
 """Write the sentences of a summary from its numbers.
 
-Each function takes entries of the summary (dicts, as `docs/summary.md` describes them) and returns text, with Markdown
-for emphasis and code. Shares are in percent. To change a sentence of ``cmlib summarize``, edit it here.
+The functions take parts of the summary, which `docs/summary.md` describes, and return text in Markdown. Shares are in
+percent. To change a sentence of ``cmlib summarize``, edit this module.
 """
 
 from cmlib.topdown.category_tables import LOSSES
@@ -22,14 +22,24 @@ _LEVELS = {
     "CPUs": "{} CPUs utilized",
 }
 _NAMES_OF_CHANGES = {"GHz": "clock [GHz]", "CPUs": "CPUs utilized", "instructions a cycle": "IPC"}
-_UNKNOWN_WIDTH = 99.5  # width of the bounds of retired slots from which on nothing is known of the lost ones
+_UNKNOWN_WIDTH = 99.5  # if the bounds of retired slots are wider [%], the number of lost slots is not known
 
 
 def describe_slots(account, unbounded, printed):
     """Describe where the slots went, and which category limits the program.
 
-    `account` is the part ``account`` of the summary, without its texts. `unbounded` are the losses that no count
-    bounds, `printed` the shares that the recording tool printed, by category.
+    Parameters
+    ----------
+    account : dict
+        The part ``account`` of the summary, without its texts.
+    unbounded : list of str
+        Losses that no event bounds.
+    printed : dict of str to float
+        Shares that the recording tool printed, by category.
+
+    Returns
+    -------
+    str
     """
     rows = {row["name"]: row for row in account["categories"]}
     is_open = account["how"] == "open"
@@ -57,7 +67,18 @@ def describe_slots(account, unbounded, printed):
 
 
 def describe_disputed(account):
-    """Describe the printed shares that are not used, and why; "" if there are none."""
+    """Describe the printed shares that are not used, and the reason.
+
+    Parameters
+    ----------
+    account : dict
+        The part ``account`` of the summary.
+
+    Returns
+    -------
+    str
+        A clause. Empty if all printed shares are used.
+    """
     if not account["disputed"]:
         return ""
     shares = ", ".join(f"{share:.1f} % {name}" for name, share in account["disputed"].items())
@@ -69,9 +90,20 @@ def describe_disputed(account):
 
 
 def describe_advice(entry, other_categories, saved):
-    """Describe an entry of advice (dict of category, action and at_most), and what it can bring.
+    """Describe an entry of advice, and the largest saving.
 
-    `other_categories` are those that may take more, `saved` what would be saved without some misses (dict), or None.
+    Parameters
+    ----------
+    entry : dict
+        Keys: ``category``, ``action`` and ``at_most`` (largest saving [% of the cycles], or None).
+    other_categories : sequence of str
+        Categories that may take more slots.
+    saved : dict or None
+        Estimated saving without some misses, from :func:`cmlib.cost.savings_without_misses`.
+
+    Returns
+    -------
+    str
     """
     text = f"{entry['category']}: {entry['action']}"
     if saved:
@@ -90,20 +122,19 @@ def describe_advice(entry, other_categories, saved):
 
 
 def describe_misses(savings, noun="cycles"):
-    """Say what would be saved without the misses of each cache, or why that is not known.
+    """Describe the savings without the misses of each cache.
 
     Parameters
     ----------
     savings : list of dict
-        An entry for each cache, as :func:`cmlib.cost.savings_without_misses` describes it: without, percent,
-        low, high, reason and more.
+        One entry per cache, from :func:`cmlib.cost.savings_without_misses`.
     noun : str, default "cycles"
-        Noun for what is saved.
+        What is saved.
 
     Returns
     -------
     list of str
-        One clause per estimate. Then, if there is no estimate for some caches, one clause per reason, which names them.
+        One clause per estimate. If there is no estimate for some caches, one more clause per reason.
     """
     clauses = [_describe_saving(row, noun) for row in savings if not row["reason"]]
     for reason in sorted({row["reason"] for row in savings if row["reason"]}, key=str.lower):
@@ -115,9 +146,22 @@ def describe_misses(savings, noun="cycles"):
 def describe_contrast(described, reference, changes, is_slower, losses, changed):
     """Describe how some phases differ from others.
 
-    `described` and `reference` are lists of start and end [s] (dicts). `changes` are tuples of a level's name, its
-    change [%], and the values before and after as text. `losses` has the bounds of the lost slots in the reference
-    and in the described phase (two dicts by category), or is empty. `changed` are dicts of event and times.
+    Parameters
+    ----------
+    described, reference : list of dict
+        Start and end [s] of the phases. The text compares `described` with `reference`.
+    changes : list of tuple
+        Name of a level, its change [%], and its values before and after as text.
+    is_slower : bool
+        True if the clock is lower in the described phases.
+    losses : list of dict
+        Bounds of the lost slots by category, in the reference and in the described phase. May be empty.
+    changed : list of dict
+        Events whose rates changed most: ``event`` and ``times`` (ratio of the rates).
+
+    Returns
+    -------
+    str
     """
     texts = []
     for name, percent, before, after in changes:
@@ -126,12 +170,13 @@ def describe_contrast(described, reference, changes, is_slower, losses, changed)
         f"From {_describe_spans(described)}, compared with {_describe_spans(reference)}: {', '.join(texts)}"
     )
     if losses:
-        for name, usual in losses[0].items():
-            now = losses[1][name]
-            if now["low"] > usual["high"] or now["high"] < usual["low"]:
+        reference_losses, described_losses = losses
+        for name, before in reference_losses.items():
+            after = described_losses[name]
+            if after["low"] > before["high"] or after["high"] < before["low"]:
                 text += (
-                    f"; {name} {_format_range(now['low'], now['high'])} of the slots "
-                    f"(there {_format_range(usual['low'], usual['high'])})"
+                    f"; {name} {_format_range(after['low'], after['high'])} of the slots "
+                    f"(there {_format_range(before['low'], before['high'])})"
                 )
     if changed:
         events = ", ".join(f"`{row['event']}` × {row['times']:.2g}" for row in changed)
@@ -142,18 +187,38 @@ def describe_contrast(described, reference, changes, is_slower, losses, changed)
 
 
 def describe_levels(levels):
-    """Write the levels (dict) with their units."""
+    """Join the levels with their units to one line.
+
+    Parameters
+    ----------
+    levels : dict of str to float
+        Figures of a run, for example ``seconds``.
+
+    Returns
+    -------
+    str
+    """
     texts = []
     for name, value in levels.items():
-        written = _LEVELS.get(name, f"{{}} {name} a second")
-        texts.append(written.format(format_number(value)))
+        template = _LEVELS.get(name, f"{{}} {name} a second")
+        texts.append(template.format(format_number(value)))
     return " · ".join(texts)
 
 
 def describe_counts(counts, instructions):
-    """Write the counts (dict by event), and in brackets those in 1,000 instructions; "" if there are none.
+    """Join the counts to one line, with the counts per 1,000 instructions in brackets.
 
-    `instructions` is their number, or None.
+    Parameters
+    ----------
+    counts : dict of str to float
+        Count by event.
+    instructions : float or None
+        Number of instructions; None if not known.
+
+    Returns
+    -------
+    str
+        Empty if `counts` is empty.
     """
     if not counts:
         return ""
@@ -169,7 +234,17 @@ def describe_counts(counts, instructions):
 
 
 def describe_miss_ratios(ratios):
-    """Write the miss ratios [%] (dict by what can miss)."""
+    """Join the miss ratios to one line.
+
+    Parameters
+    ----------
+    ratios : dict of str to float
+        Misses [% of the accesses], by the name of the access.
+
+    Returns
+    -------
+    str
+    """
     texts = []
     for access, percent in ratios.items():
         text = f"{format_number(percent)} % of {access}"
@@ -180,12 +255,13 @@ def describe_miss_ratios(ratios):
 
 
 def describe_no_answer(hardly_ran):
-    """Say that the counts do not show what limits the program."""
+    """Return the sentence that the counts do not show what limits the program."""
     text = "these counts do not show what limits it"
     return f"{text}: this kind of core hardly ran" if hardly_ran else text
 
 
 def _describe_wrong_sum(percent):
+    """Return the sentence that the categories do not add up to all slots."""
     return (
         f"**Not decided**: the categories add up to {_round(percent)} % of all slots, so that none of them can be "
         "relied on."
@@ -199,8 +275,8 @@ def _name_possible_limits(account, bounded, unbounded):
     if len(names) == len(LOSSES):
         return "**Not decided**: any of the three losses may be the largest"
     *first_names, last_name = [_with_article(name) for name in names]
-    listed = f"{', '.join(first_names)} or {last_name}" if first_names else last_name
-    return f"**Not decided**: {listed} may be the largest loss"
+    losses = f"{', '.join(first_names)} or {last_name}" if first_names else last_name
+    return f"**Not decided**: {losses} may be the largest loss"
 
 
 def _name_limits(account):
@@ -217,16 +293,16 @@ def _name_limits(account):
 
 
 def _describe_stalls(stalls):
-    """Give the stalled cycles [%] by category, in brackets; "" if there are none."""
+    """Return the stalled cycles by category in brackets, or ""."""
     if not stalls:
         return ""
-    ordered = sorted(stalls.items(), key=lambda item: item[1], reverse=True)
-    listed = ", ".join(f"{_round(share)} % {name}" for name, share in ordered)
-    return f" (stalled cycles: {listed})"
+    largest_first = sorted(stalls.items(), key=lambda item: item[1], reverse=True)
+    shares = ", ".join(f"{_round(share)} % {name}" for name, share in largest_first)
+    return f" (stalled cycles: {shares})"
 
 
 def _describe_losses(bounded, unbounded, retired):
-    """Describe the range of each loss, and name those that no count bounds."""
+    """Describe the range of each loss, and name the losses that no event bounds."""
     if not unbounded:
         texts = []
         for row in bounded:
@@ -244,13 +320,13 @@ def _describe_losses(bounded, unbounded, retired):
 
 
 def _name_not_printed(printed):
-    """Name the losses that the tool did not print; "" if it printed all."""
+    """Name the losses that the tool did not print, or return ""."""
     names = [_with_article(name) for name in LOSSES if name not in printed]
     return f" of all but {' and '.join(names)}" if names else ""
 
 
 def _describe_saving(row, noun):
-    """Describe what would be saved without the misses of one cache."""
+    """Describe the saving without the misses of one cache."""
     counts = row.get("counts")
     name = f"`{row['event']}` ({counts})" if counts else row["without"]
     if row["high"] is not None and row["percent"] < 0.5 and row["high"] < 1:
@@ -267,29 +343,29 @@ def _describe_saving(row, noun):
 
 
 def _describe_spans(spans):
-    """Write stretches of time [s]: ``0 to 1.5 s and 3 to 4 s``."""
+    """Join the start and end of phases [s], for example ``0 to 1.5 s and 3 to 4 s``."""
     return " and ".join(f"{span['start']:.4g} to {span['end']:.4g} s" for span in spans)
 
 
 def _with_article(name):
-    """Return the name of a category with its article; bad speculation has none."""
+    """Return the name of a category with its article. Bad speculation has no article."""
     return name if name == "bad speculation" else f"the {name}"
 
 
 def _round(value):
-    """Round halves up, so that a share reads the same in all of these sentences: 36.5 is 37."""
+    """Round half up. For example, 36.5 is 37 in all sentences."""
     return int(value + 0.5 + 1e-9)
 
 
 def _format_bounds(row):
-    """Write the bounds of a category without a percent sign: ``10–20``, or ``15`` if they are equal."""
+    """Format the bounds of a category, for example ``10–20``, or ``15`` if they are equal."""
     low = _round(row["low"])
     high = _round(row["high"])
     return f"{low}–{high}" if low != high else f"{high}"
 
 
 def _format_range(low, high):
-    """Write a range of percent: ``less than 1 %``, ``at most 5 %``, ``15 %`` or ``10–20 %``."""
+    """Format a range of percent, for example ``less than 1 %``, ``at most 5 %``, ``15 %`` or ``10–20 %``."""
     if low < 0.5:
         return "less than 1 %" if high < 0.95 else f"at most {_round(high)} %"
     if high - low < 3:

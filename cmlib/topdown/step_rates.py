@@ -1,8 +1,7 @@
-"""Average events per cycle over runs of one program, step by step of its progress.
+"""Average the rates of events over several runs of a program.
 
-A step is an equal share of a run's instructions. :func:`merge_steps` takes a DataFrame of counts for each run, a
-row per step, a column per event, and returns a DataFrame of rates per cycle, and IPC (instructions per cycle,
-Series). Raises a ValueError if runs have different numbers of steps.
+Each run is cut into steps, which are equal shares of its instructions. :func:`merge_steps` takes the counts of the
+steps and returns the mean rates per cycle and the mean IPC (instructions per cycle).
 """
 
 from collections.abc import Sequence
@@ -15,21 +14,22 @@ from cmlib.spelling import PINNED
 
 
 def merge_steps(steps: Sequence[pd.DataFrame], *, adjust: bool = True) -> tuple[pd.DataFrame, pd.Series]:
-    """Merge the steps of several runs of one program into rates per cycle.
+    """Average the rates of events over several runs of a program, step by step.
 
     Parameters
     ----------
     steps : sequence of DataFrame, shape (n_steps, n_events)
-        Counts of each run, as :func:`cmlib.merge.step_runs` cuts it, ``instructions`` and ``cycles`` among them.
+        Counts of each run, from :func:`cmlib.merge.step_runs`. They contain ``instructions`` and ``cycles``.
     adjust : bool, default True
-        True to correct each run's rates to the runs' mean IPC in that step, by the rate's slope over IPC.
+        If True, the rates of each run are corrected to the mean IPC of all runs in the same step. The correction uses
+        the slope of the rate over the IPC.
 
     Returns
     -------
-    rates : DataFrame, shape (n_steps, events of all runs)
-        Events per cycle, means over the runs that counted them.
+    rates : DataFrame, shape (n_steps, n_events)
+        Events per cycle. Each is the mean over the runs that counted the event.
     ipc : Series, shape (n_steps,)
-        Mean instructions per cycle.
+        Mean instructions per cycle. Index: step.
 
     Raises
     ------
@@ -37,20 +37,28 @@ def merge_steps(steps: Sequence[pd.DataFrame], *, adjust: bool = True) -> tuple[
         If the runs have different numbers of steps.
     """
     if not steps or len({len(step) for step in steps}) != 1:
-        raise InputError(f"runs of {[*map(len, steps)]} steps can't be merged; cut all into the same number.")
+        raise InputError(
+            f"runs with {[*map(len, steps)]} steps cannot be merged. Cut all runs into the same number of steps."
+        )
     index = steps[0].index
     ipcs = np.array([step["instructions"] / step["cycles"] for step in steps])
-    reference, rates = ipcs.mean(axis=0), {}
+    mean_ipc = ipcs.mean(axis=0)
+    rates_by_event = {}
     for step, ipc in zip(steps, ipcs, strict=True):
         for event in step.columns.difference(PINNED, sort=False):
             rate = (step[event] / step["cycles"]).to_numpy()
-            rates.setdefault(event, []).append(_correct_rate(rate, ipc, reference) if adjust else rate)
-    merged = {event: np.mean(several, axis=0) for event, several in rates.items()}
-    return pd.DataFrame(merged, index=index), pd.Series(reference, index=index, name="ipc")
+            if adjust:
+                rate = _correct_rate(rate, ipc, mean_ipc)
+            rates_by_event.setdefault(event, []).append(rate)
+    mean_rates = {event: np.mean(rates, axis=0) for event, rates in rates_by_event.items()}
+    return pd.DataFrame(mean_rates, index=index), pd.Series(mean_ipc, index=index, name="ipc")
 
 
 def _correct_rate(rate, ipc, reference):
-    """Correct a run's rate by step to the reference IPC, along its linear regression on the run's IPC; at least 0."""
+    """Correct the rates of a run from its own IPC to the reference IPC.
+
+    The correction is a linear regression of the rate on the IPC. Negative results become 0.
+    """
     spread = ipc - ipc.mean()
     if not spread.any():
         return rate

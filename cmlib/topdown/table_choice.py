@@ -1,9 +1,7 @@
-"""Choose the top-down table whose formulas can be computed from the events of a recording.
+"""Choose the top-down table that can be computed from the events of a recording.
 
-:func:`choose_table` takes names of events, and returns a TopdownTable (categories of slots with formulas of
-events), or None if nothing fits. :func:`fitting_tables` returns a list of all tables that fit equally well, empty
-if there is none. The categories of level 1 divide all slots (places for one operation in a cycle): retired, front
-end, back end, bad speculation. Unknown events and machines are ignored.
+:func:`choose_table` returns one table, and :func:`fitting_tables` all tables that fit equally well. A top-down table
+has formulas for the use of the slots. A slot is an opportunity to begin one operation in a cycle.
 """
 
 from __future__ import annotations
@@ -20,34 +18,35 @@ from cmlib.topdown.slot_account import account, sum_gap
 if TYPE_CHECKING:
     from cmlib.topdown.category_tables import TopdownTable
 
-_LINUX = "slots"  # the table of Linux's top-down events, which are the same on every processor
+_LINUX = "slots"  # the table of Linux's top-down events, which exist on all processors
 _LIKE_WIDTH = 0.05  # relative difference up to which counted slots per cycle agree with the width of the core
-_TIE = 0.01  # misfits of two tables [share of the slots] that differ by no more than this count as equal
+_TIE = 0.01  # difference between two misfits [share of the slots] up to which they are equal
 
 
 def fitting_tables(events, machine="", rates=None):
-    """Find the tables that fit some events best: the machine's own if it fits, or else others.
+    """Find the top-down tables that fit some events best.
 
-    A table fits if the events are enough for at least one category of its level 1. It fits best if no other table
-    has more such categories. There are three exceptions. On an Arm machine, the generic table of Arm's slot events
-    is preferred if more of its categories can be computed than of the machine's own table. The table for Arm cores
-    that count one slot too many is preferred if it fits the core's width. If the machine has no table that fits,
-    Linux's generic events are preferred to formulas of single processors.
+    A table fits if at least one category of its level 1 can be computed. The tables are chosen by these rules:
+
+    - On an Arm machine, a generic table of Arm's slot events is used if it fits better than the machine's own table.
+    - Otherwise the machine's own table is used if it fits.
+    - Otherwise the table with the most categories of level 1 is used. Linux's generic table is preferred to tables of
+      single processors.
 
     Parameters
     ----------
     events : iterable of str
         Names of the counted events, in any spelling.
     machine : str, optional
-        Name of the machine's table, if it has one.
+        Name of the machine's table. Default: not known.
     rates : Series, optional
-        Events per cycle, by event. Where several tables fit best, those are kept whose slots per cycle are nearest
-        to a width that the processors have, and of these those whose level 1 adds up best to all slots.
+        Events per cycle. Index: event. If several tables fit, the rates select the tables whose slots per cycle and
+        whose sum of level 1 are most plausible.
 
     Returns
     -------
     list of cmlib.topdown.category_tables.TopdownTable
-        Formulas of the categories, a table each: one, several where they can't be distinguished, or none if none fits.
+        Empty if no table fits.
     """
     spelled = set(map(spelling, events))
     scores = {name: _count_computable(read_table(name), spelled) for name in tables()}
@@ -57,8 +56,8 @@ def fitting_tables(events, machine="", rates=None):
     if scores.get(machine):
         return [read_table(machine)]
     highest_score = max(scores.values(), default=0)
-    # Preferred, because many processors' formulas divide by the sum of their four categories, so that these always add
-    # up to 1, even where the table is of another processor.
+    # Many processors' formulas divide by the sum of their four categories. Their shares always add up to 1, even if the
+    # table is for another processor. Linux's table is therefore preferred.
     if scores[_LINUX] == highest_score > 0:
         return [read_table(_LINUX)]
     fitting = [read_table(name) for name, score in scores.items() if score == highest_score > 0]
@@ -71,18 +70,18 @@ def fitting_tables(events, machine="", rates=None):
 
 
 def _keep_best(accounts, measure_misfit):
-    """Keep the accounts with the smallest misfit, and those that are about as good."""
+    """Keep the accounts with the smallest misfit, and those with about the same misfit."""
     misfits = [measure_misfit(computed) for computed in accounts]
     limit = min(misfits) + _TIE
     return [computed for computed, misfit in zip(accounts, misfits, strict=True) if misfit <= limit]
 
 
 def _find_arm_table(scores, machine, rates):
-    """Find the generic table of Arm's slot events that fits a machine named arm_*; None if none does.
+    """Return the generic table of Arm's slot events that fits an Arm machine, or None.
 
-    ``arm_slots_off_by_one`` is for cores with an erratum in the count of slots; it is taken wherever it can be
-    computed. ``arm_slots`` is taken if more of its categories can be computed than of the machine's own table. The
-    slots per cycle must agree with the machine's width.
+    ``arm_slots_off_by_one`` is for cores that count one slot too many per cycle because of an erratum. ``arm_slots``
+    must have more categories than the machine's own table. In both, the slots per cycle must agree with the machine's
+    width.
     """
     if rates is None or not machine or not machine.startswith("arm_") or machine not in scores:
         return None
@@ -100,7 +99,7 @@ def _find_arm_table(scores, machine, rates):
 
 
 def _compare_width(computed):
-    """Compare the slots per cycle with the nearest width of the table's processors: a relative difference.
+    """Return the relative difference between the slots per cycle and the nearest width of the table's processors.
 
     Returns 0 if the table has no widths.
     """
@@ -108,17 +107,29 @@ def _compare_width(computed):
 
 
 def linux_tables(events):
-    """Return a list of Linux's generic table if the `events` are enough for its level 1; else an empty list."""
+    """Return Linux's generic table as a list of one, or an empty list.
+
+    The list is empty if the events are not sufficient for all categories of its level 1.
+    """
     table = read_table(_LINUX)
     return [table] if _count_computable(table, set(map(spelling, events))) == len(table.parts()) else []
 
 
 def slots_as_cycles(counts, running):
-    """Use the slots of Linux's generic table as cycles, if no cycles were counted: two DataFrames.
+    """Use the slots of Linux's generic table as cycles, if cycles were not counted.
 
-    `counts` and `running` (shares, 0-1) have a row per interval, a column per event. A column ``cycles`` is added.
-    Only the events of that table are kept, because the rates of other events per slot mean nothing. Both are returned
-    unchanged if cycles were counted, or slots were not.
+    Only the events of that table are kept, because rates of other events per slot have no meaning. If cycles were
+    counted or slots were not, both DataFrames are returned unchanged.
+
+    Parameters
+    ----------
+    counts, running : DataFrame, shape (n_intervals, n_events)
+        Counts, and running shares (fraction of the interval in which the event was counted).
+
+    Returns
+    -------
+    counts, running : DataFrame
+        With a column ``cycles``.
     """
     table = read_table(_LINUX)
     slot_columns = _find_slot_columns(counts, table)
@@ -132,7 +143,7 @@ def slots_as_cycles(counts, running):
 
 
 def _find_slot_columns(counts, table):
-    """Find the columns whose sum is the number of slots, by the first formula that has all; [] if none has."""
+    """Return the columns that add up to the number of slots, or an empty list."""
     column_by_name = {spelling(event): event for event in counts}
     for formula in table.slots:
         columns = [column_by_name.get(spelling(name)) for name in names_in(formula)]
@@ -144,30 +155,29 @@ def _find_slot_columns(counts, table):
 def choose_table(
     events: Iterable[str], machine: str | None = None, rates: pd.Series | None = None
 ) -> TopdownTable | None:
-    """Choose the top-down table that fits some events best: the first of :func:`fitting_tables`.
+    """Choose the top-down table that fits some events best.
 
     Parameters
     ----------
     events : iterable of str
         Names of the counted events, in any spelling.
     machine : str, optional
-        Name of the machine's table, if it has one; preferred if any category of its level 1 can be computed.
+        Name of the machine's table. It is preferred if any category of its level 1 can be computed. Default: not known.
     rates : Series, optional
-        Events per cycle, by event. Of tables of which as much can be computed, those are kept whose slots per cycle
-        are nearest to a processor's width, and of these those whose level 1 adds up best.
+        Events per cycle. Index: event. If several tables fit, the rates select the most plausible one.
 
     Returns
     -------
     cmlib.topdown.category_tables.TopdownTable or None
-        Formulas of the categories; None if no category of any table's level 1 can be computed.
+        None if no table fits.
     """
     return next(iter(fitting_tables(events, machine, rates)), None)
 
 
 def _count_computable(table, spelled):
-    """Count the table's level-1 categories that can be computed from `spelled`, a set of spelled event names.
+    """Count the categories of level 1 that can be computed from a set of events.
 
-    Returns 0 if the number of slots can't be computed. A formula of cycles alone does not count.
+    Returns 0 if the number of slots cannot be computed. Formulas that need cycles alone do not count.
     """
     slot_names = [{spelling(name) for name in names_in(formula)} for formula in table.slots]
     if not any(names <= spelled | {"cycles"} for names in slot_names):
@@ -179,6 +189,6 @@ def _count_computable(table, spelled):
 
 
 def _is_computable(formula, spelled):
-    """Return True if a formula takes events other than cycles, and all of them are in the set."""
+    """Return True if a formula needs other events than cycles, and all of them are in the set."""
     needed = set(map(spelling, set(names_in(formula)) - {"parent", "slots", "cycles"}))
     return bool(needed) and needed <= spelled
