@@ -1,13 +1,11 @@
-"""Read the tables of top-down categories, one file per microarchitecture, and evaluate their formulas of events.
+"""Read the top-down tables, and evaluate their formulas.
 
-:func:`read_table` takes the name of a microarchitecture and returns a :class:`TopdownTable`. :func:`evaluate` takes a
-formula (text) and the values of its events, and returns a number or an array.
+A slot is an opportunity to begin one operation in a cycle. A category is one use or loss of slots, for example "back
+end". The categories of level 1 divide all slots. Their parts are level 2, and so on.
 
-A processor can begin a fixed number of operations per cycle. Each such opportunity is called a slot. A slot either
-begins an operation that retires, or it is lost. A category is one kind of use or loss, such as "back end". The
-categories of level 1 divide all slots. Their parts are level 2, and so on.
-
-`data/topdown/README.md` describes the format of the files. To add a table, add a file there.
+:func:`read_table` takes the name of a microarchitecture and returns a :class:`TopdownTable`. Its formulas compute the
+categories from events. :func:`evaluate` computes a formula. `data/topdown/README.md` describes the format of the files.
+To add a table, add a file there.
 """
 
 from __future__ import annotations
@@ -32,22 +30,22 @@ SIBLING = "sibling thread"  # category of slots that the other thread of the cor
 
 @dataclass(frozen=True)
 class Category:
-    """One category of slots, such as those lost by the back end.
+    """One use or loss of slots.
 
     Attributes
     ----------
     name : str
-        Such as ``"back end"``.
+        For example ``"back end"``.
     parent : str
-        Name of the category that it is a part of; empty on level 1.
+        Name of the category that contains this one; "" on level 1.
     formulas : tuple of str
-        Alternative formulas for the number of its slots. The first one is used for which all events were counted.
-        In a formula, ``parent`` stands for the slots of the parent, and ``slots`` for all slots. The tuple is empty
-        if the category is the remainder: the slots of its parent that are in no other part.
+        Alternative formulas for the number of slots. The first formula is used for which all events were counted. In a
+        formula, ``slots`` is the number of all slots, and ``parent`` the number of the parent's slots. Empty if the
+        category is a remainder: its parent's slots minus the slots of all other parts.
     about : str
         One sentence that describes these slots.
     advice : str
-        What a programmer can try if there are many of them; may be empty.
+        What a programmer can try to reduce them; "" if there is no advice.
     """
 
     name: str
@@ -68,16 +66,15 @@ class TopdownTable:
     source : str
         Where the formulas are from.
     slots : tuple of str
-        Alternative formulas for the number of all slots. The first one is used for which all events were counted.
+        Alternative formulas for the number of all slots. The first formula is used for which all events were counted.
     has_testable_sum : bool
-        True if each category of level 1 is counted by events of its own. Their shares then add up to 1 only if the
-        counts are right, so the sum is a test of the counts. False if one category is computed from the others: then
-        the sum is always 1.
+        True if each category of level 1 is computed from its own events. Their sum then shows whether the counts are
+        right. False if one category is computed from the others. The sum is then always 1.
     categories : tuple of Category
         Parents before their parts.
     widths : tuple of float
-        Slots per cycle of the processors to which the table applies. Empty if the formulas contain this number, or
-        if it is not known.
+        Slots per cycle of the processors for which the table is valid. Empty if not known, or if the formulas contain
+        the number.
     """
 
     name: str
@@ -88,39 +85,67 @@ class TopdownTable:
     widths: tuple[float, ...] = ()
 
     def parts(self, parent=""):
-        """List each :class:`Category` that is a part of the category `parent` (name); by default those of level 1."""
+        """List the parts of a category.
+
+        Parameters
+        ----------
+        parent : str, default ""
+            Name of the category. Default: all slots, so that the parts are level 1.
+
+        Returns
+        -------
+        list of Category
+        """
         return [category for category in self.categories if category.parent == parent]
 
     @property
     def divides_all_slots(self):
         """True if level 1 contains ``retired``, ``front end`` and ``back end``.
 
-        The table of perf's generic stall events does not: it divides cycles into stalled ones and others.
+        The table of perf's generic stall events divides cycles and not slots.
         """
         return {"retired", "front end", "back end"} <= {part.name for part in self.parts()}
 
     def select_events(self, events):
-        """List those of the `events` that are in a formula of the table, in any spelling.
+        """Select the events that the formulas of the table contain.
 
-        Cycles and ``topdown.slots`` are also listed, because the number of slots is computed from them.
+        Cycles and ``topdown.slots`` are included, because the number of slots is computed from them.
+
+        Parameters
+        ----------
+        events : iterable of str
+            Names in any spelling.
+
+        Returns
+        -------
+        list of str
+            Names in input order.
         """
         names = set(map(spelling, [*self.events(), "topdown.slots", "cycles"]))
         return [event for event in events if spelling(event) in names]
 
     def events(self):
-        """List the names of all events in the formulas, each once."""
+        """List the events in all formulas of the table.
+
+        Returns
+        -------
+        list of str
+            Each name once.
+        """
         formulas = [*self.slots, *(text for category in self.categories for text in category.formulas)]
         names = dict.fromkeys(name for text in formulas for name in names_in(text))
         return [name for name in names if name not in ("parent", "slots")]
 
 
 def tables() -> list[str]:
-    """List the names of the top-down tables: microarchitectures, and tables that hold for several.
+    """List the names of all top-down tables.
+
+    Most tables are for one microarchitecture. Some are for several.
 
     Returns
     -------
     list of str
-        Sorted names, such as "amd_zen5", which :func:`read_table` takes.
+        Sorted names. For example, "amd_zen5".
     """
     tables_in_yaml = {file.stem for file in places.shipped("topdown").glob("*.yaml")}
     tables_of_processors = {name for name in processors.known() if processors.read(name)["categories"]}
@@ -129,7 +154,7 @@ def tables() -> list[str]:
 
 @cache
 def read_table(name: str) -> TopdownTable:
-    """Read the top-down table of a microarchitecture.
+    """Read a top-down table.
 
     Parameters
     ----------
@@ -139,12 +164,11 @@ def read_table(name: str) -> TopdownTable:
     Returns
     -------
     TopdownTable
-        Its categories, and the formulas of their slots.
 
     Raises
     ------
     ValueError
-        If there is no table of that name, or if a category in the file has an unknown key.
+        If no table has this name, or if a category in the file has an unknown key.
     """
     if name not in tables():
         raise InputError(
@@ -156,7 +180,7 @@ def read_table(name: str) -> TopdownTable:
 
 
 def _read_yaml_table(path):
-    """Read a table from a file in data/topdown, which was written by hand."""
+    """Read a handwritten table from data/topdown."""
     contents = places.read_yaml(path)
     return TopdownTable(
         name=path.stem,
@@ -169,7 +193,7 @@ def _read_yaml_table(path):
 
 
 def _read_processor_table(name):
-    """Read a table from a file in data/processors, which tools/make_processor_tables.py made."""
+    """Read a table from data/processors. The program tools/make_processor_tables.py made these files."""
     contents = processors.read(name)
     categories = tuple(
         Category(row["name"], row["parent"], tuple(row["formulas"]), row["about"], row["advice"])
@@ -185,7 +209,7 @@ def _read_processor_table(name):
 
 
 def _list_categories(entry_by_name, parent, file_name):
-    """Yield the Category of each entry in a table's YAML, followed by its parts."""
+    """Yield the Category of each entry in a YAML table, followed by its parts."""
     for name, entry in entry_by_name.items():
         unknown_keys = set(entry) - {"formula", "about", "advice", "parts"}
         if unknown_keys:
@@ -223,21 +247,21 @@ _OPERATORS: dict[type, Callable] = {
 
 
 class FormulaError(CmlibError):
-    """Raised if a formula is malformed, or if a name in it has no value."""
+    """Raised if a formula is not valid, or if a name in it has no value."""
 
 
 def names_in(formula):
-    """List the names in a formula: events, ``slots`` and ``parent``.
+    """List the names in a formula.
 
     Parameters
     ----------
     formula : str
-        A formula of a top-down table, such as ``slots - ex_ret_ops``.
+        A formula of a top-down table. For example, ``slots - ex_ret_ops``.
 
     Returns
     -------
     list of str
-        Each name once, in the order of the formula.
+        Names of events, ``slots`` and ``parent``. Each name once, in the order of the formula.
     """
     return list(dict.fromkeys(name for name in _NAME.findall(formula) if name not in _FUNCTIONS))
 
@@ -248,20 +272,20 @@ def evaluate(formula, values):
     Parameters
     ----------
     formula : str
-        Names of events, numbers, ``+ - * /``, comparisons, brackets, ``min``, ``max`` and ``where``. Nothing else is
-        executed. A minus has blanks around it, because the name of an event may contain dashes.
+        It can contain names of events, numbers, ``+ - * /``, comparisons, brackets, ``min``, ``max`` and ``where``. A
+        minus needs a blank on each side, because the name of an event may contain dashes.
     values : mapping of str to float or ndarray
         Value of each name in the formula.
 
     Returns
     -------
     float or ndarray
-        Value of the formula; infinite or NaN where it divides by 0.
+        Value of the formula. Infinite or NaN if the formula divides by 0.
 
     Raises
     ------
     FormulaError
-        If the formula is malformed, or if a name in it has no value.
+        If the formula is not valid, or if a name in it has no value.
     """
     names = names_in(formula)
     for name in names:
@@ -290,7 +314,7 @@ def _describe_missing_value(formula, name):
 def _compute_node(node, values, formula):
     """Compute a node of a formula's syntax tree.
 
-    `values` has the value of each variable. `formula` is the whole formula, for messages.
+    `values` has the value of each variable. `formula` is the complete formula, for messages.
     """
     match node:
         case ast.Name(id=name) if name in values:

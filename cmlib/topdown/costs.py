@@ -1,8 +1,8 @@
-"""Read what events cost on each processor [cycles], such as a cache miss.
+"""Read what an event costs on each processor [cycles], for example a cache miss.
 
-:func:`read_costs` takes a processor's name, and returns :class:`Costs`: its width, its latencies, and the kinds of
-events, from which follow the most cycles that an event costs. `data/topdown/README.md` describes the files
-("Costs"). An unknown processor has the widest ranges.
+:func:`read_costs` takes the name of a processor and returns its :class:`Costs`: width, latencies, and the kinds of its
+events. The section "Costs" of `data/topdown/README.md` describes the files. The costs of an unknown processor have the
+widest ranges.
 """
 
 from __future__ import annotations
@@ -20,33 +20,35 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Costs:
-    """What events cost on one processor.
+    """What an event costs on one processor.
 
     Attributes
     ----------
-    name, source : str
-        Name of the processor; where the numbers are from.
+    name : str
+        Name of the processor.
+    source : str
+        Where the numbers are from.
     table : str
-        Name of its top-down table; empty if there is none.
+        Name of the processor's top-down table; "" if it has none.
     width : tuple of float
-        Least and most slots per cycle; they differ where the processor is not known.
+        Smallest and largest number of slots per cycle. They differ only if the processor is not known.
     ghz : float
-        The fastest clock [GHz], used if the clock of the recording is not known.
+        The fastest clock [GHz]. It is used if the clock of the recording is not known.
     latency : dict of str to (float, float)
-        By name, such as ``L2`` or ``memory``: cycles, and nanoseconds to be added.
+        Latency by name, for example ``L2`` or ``memory``. It is the sum of a number of cycles and a number of
+        nanoseconds.
     restart : tuple of float
-        Least and most cycles that a mispredicted branch costs until the right instructions arrive.
+        Smallest and largest number of cycles that a mispredicted branch costs.
     fused : bool
         True if an instruction and a branch can become one op.
     kinds : dict of str to str
-        From an event's name or pattern, as :func:`cmlib.spelling.spelling` writes it, to its kind, such as
-        ``L2 miss``.
+        Kind of an event, for example ``L2 miss``. The key is the event's name or a pattern, in the spelling of
+        :func:`cmlib.spelling.spelling`.
     decide : dict of str to list
-        By category the events that count it: names, or dicts of ``name`` and ``code`` where perf lacks the name. Key
-        ``with``: events to be counted together with any of them.
+        Events that count a category, by category. An event is a name. If perf does not know the name, it is a dict of
+        ``name`` and ``code``. The key ``with`` has events that must be counted together with the others.
     metrics : dict of str to str
-        Perf's metric group that computes level 1, by the name of the processor that has it. Used if `decide` is
-        empty.
+        Name of perf's metric group for level 1 of the top-down account, by processor. It is used if `decide` is empty.
     """
 
     name: str
@@ -62,9 +64,17 @@ class Costs:
     metrics: dict
 
     def kind(self, event):
-        """Return the kind (str) of an event, such as ``L2 miss``; None if it is not known.
+        """Return the kind of an event, for example ``L2 miss``, or None.
 
-        The kind is found by the event's name, or by the first pattern that matches it.
+        Parameters
+        ----------
+        event : str
+            Name of the event.
+
+        Returns
+        -------
+        str or None
+            Kind of the event's name, or else of the first pattern that matches the name. None if no pattern matches.
         """
         name = spelling(event)
         if name in self.kinds:
@@ -72,11 +82,19 @@ class Costs:
         return next((kind for pattern, kind in self.kinds.items() if fnmatchcase(name, pattern)), None)
 
     def cycles(self, text, ghz=None):
-        """Convert a cost to its least and most cycles (two floats).
+        """Convert a cost to cycles.
 
-        `text` is the cost as the files write it: a number, a formula of latencies' names and ``slot``, or ``any``,
-        which has no limit (both results are infinite). `ghz` is the clock [GHz] that converts nanoseconds to
-        cycles; by default the processor's fastest.
+        Parameters
+        ----------
+        text : str or float
+            A number, or a formula with names of latencies and ``slot``. ``any`` is a cost without limit.
+        ghz : float, optional
+            Clock [GHz] that converts nanoseconds to cycles. Default: the processor's fastest clock.
+
+        Returns
+        -------
+        least, most : float
+            They differ only if the cost contains ``slot`` and the width is not known. Both are infinite for ``any``.
         """
         values = {name: least + ns * (ghz or self.ghz) for name, (least, ns) in self.latency.items()}
         values["any"] = float("inf")
@@ -84,15 +102,36 @@ class Costs:
         return tuple(float(evaluate(str(text), values | {"slot": slot})) for slot in (min(slots), max(slots)))
 
     def charges(self, event):
-        """Return True if the kind of an event costs cycles; on an unknown processor also if its kind is not known."""
+        """Return True if events of this kind cost cycles.
+
+        On an unknown processor, events of unknown kinds may cost cycles, too.
+
+        Parameters
+        ----------
+        event : str
+            Name of the event.
+
+        Returns
+        -------
+        bool
+        """
         kind = self.kind(event)
         return bool(common()["kinds"].get(kind)) or (kind is None and self.name == UNKNOWN)
 
     def most(self, event, ghz=None):
-        """Return the most cycles (float) that one event can cost; NaN if that is not known or has no limit.
+        """Return the largest number of cycles that one event can cost.
 
-        `event` is its name, `ghz` the clock [GHz], by which nanoseconds become cycles; by default the processor's
-        fastest.
+        Parameters
+        ----------
+        event : str
+            Name of the event.
+        ghz : float, optional
+            Clock [GHz] that converts nanoseconds to cycles. Default: the processor's fastest clock.
+
+        Returns
+        -------
+        float
+            NaN if the cost is not known or has no limit.
         """
         costs = common()["kinds"].get(self.kind(event), {})
         cycles = [self.cycles(most, ghz)[1] for _, most in costs.values()]
@@ -100,53 +139,64 @@ class Costs:
 
 
 def known_costs():
-    """List the names of the processors whose costs are known, sorted."""
-    names = {file.stem for file in (places.shipped("topdown") / "costs").glob("*.yaml")}
-    return sorted(
-        names - {"common", UNKNOWN} | {name for name in processors.known() if _read_processor_costs(name)}
-    )
+    """List the processors with known costs.
+
+    Returns
+    -------
+    list of str
+        Sorted names.
+    """
+    names_in_folder = {file.stem for file in (places.shipped("topdown") / "costs").glob("*.yaml")}
+    names_of_tables = {name for name in processors.known() if _read_processor_costs(name)}
+    return sorted(names_in_folder - {"common", UNKNOWN} | names_of_tables)
 
 
 def _read_processor_costs(name):
-    """Return the costs in the file of a processor under data/processors; None if there are none."""
+    """Return the costs in the processor's file under data/processors, or None."""
     return processors.read(name)["costs"] if name in processors.known() else None
 
 
 @cache
 def read_costs(name: str = UNKNOWN) -> Costs:
-    """Read what events cost on a processor.
+    """Read what an event costs on a processor.
 
     Parameters
     ----------
     name : str, optional
-        Name of the processor's event table. Default: a processor that is not known.
+        Name of the processor's event table. Default: an unknown processor.
 
     Returns
     -------
     Costs
-        Costs of this processor. If it has none, those of an unknown processor, whose ranges are the widest.
+        Costs of the processor. If the name is unknown, the default costs, which have the widest ranges.
     """
     name = name if name in known_costs() else UNKNOWN
-    read = _read(name)
-    width, latency = read["width"], read["latency"]
-    kinds = common()["events"] | read["events"]
+    contents = _read(name)
+    width = contents["width"]
+    latencies = contents["latency"]
+    kinds = common()["events"] | contents["events"]
     return Costs(
         name=name,
-        source=" ".join(read["source"].split()),
-        table=read.get("table", ""),
+        source=" ".join(contents["source"].split()),
+        table=contents.get("table", ""),
         width=tuple(width) if isinstance(width, list) else (width, width),
-        ghz=read["GHz"],
-        latency={key: tuple(cost) if isinstance(cost, list) else (cost, 0) for key, cost in latency.items()},
+        ghz=contents["GHz"],
+        latency={
+            key: tuple(cost) if isinstance(cost, list) else (cost, 0) for key, cost in latencies.items()
+        },
         restart=_find_restart(name),
-        fused=read["fused"],
+        fused=contents["fused"],
         kinds={spelling(event): kind for event, kind in kinds.items()},
-        decide=read["decide"],
-        metrics=read.get("metrics", {}),
+        decide=contents["decide"],
+        metrics=contents.get("metrics", {}),
     )
 
 
 def _find_restart(name):
-    """Return the restart penalty of the processor whose name begins with the longest key in common.yaml."""
+    """Return the restart penalty of a processor from common.yaml.
+
+    The keys are beginnings of processor names. The longest matching key is used.
+    """
     penalties = common()["restart"]
     beginnings = [beginning for beginning in penalties if name.startswith(beginning)]
     return tuple(penalties[max(beginnings, key=len)])
@@ -154,22 +204,25 @@ def _find_restart(name):
 
 @cache
 def common():
-    """Read data/topdown/costs/common.yaml (dict), which holds for all processors.
+    """Read `data/topdown/costs/common.yaml`, which is valid for all processors.
 
-    Its keys:
+    Returns
+    -------
+    dict
+        Keys:
 
-    - parts and more: the parts of each category;
-    - kinds: for each kind of event, what it costs which categories;
-    - events: kinds of perf's own events, by name or pattern;
-    - restart: cycles that a misprediction costs, by the beginning of a processor's name;
-    - kernel: microseconds that a fault or a switch takes;
-    - rare: the most that categories take where nothing bounds them.
+        - ``parts`` and ``more``: the parts of each category
+        - ``kinds``: for each kind of event, the categories that it costs cycles, and the least and the largest cost
+        - ``events``: kinds of perf's own events, by name or pattern
+        - ``restart``: cost of a misprediction [cycles], by the beginning of the processor's name
+        - ``kernel``: duration of a page fault and of a context switch [µs]
+        - ``rare``: largest share of rare categories, if no event bounds them
     """
     return _read("common")
 
 
 def _read(name):
-    """Read costs as a dict, from a processor's file or else from data/topdown/costs."""
+    """Read costs as a dict, from the processor's file or else from data/topdown/costs."""
     if costs := _read_processor_costs(name):
         return costs | {"table": name if processors.read(name)["categories"] else ""}
     return places.read_yaml(places.shipped("topdown") / "costs" / f"{name}.yaml")

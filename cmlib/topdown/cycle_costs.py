@@ -1,9 +1,8 @@
-"""Split the cycles of a program into useful work, events with a known cost, and the rest.
+"""Estimate the share of the cycles that events with a known cost take.
 
-:func:`split_cycles` multiplies counts by costs: mispredicted branches by the restart penalty of the core, misses by
-latencies. It returns a list of :class:`CycleShare`, which add up to all cycles. Each share is a range over
-plausible costs, not a confidence interval. The ranges are consistent: none exceeds what the lower ends of the
-others leave.
+:func:`split_cycles` multiplies counts by costs. For example, it multiplies mispredicted branches by the restart penalty
+of the core. It returns a list of :class:`CycleShare`: useful work, each kind of event, and the remaining cycles. Each
+share is a range over plausible costs, not a confidence interval. The shares add up to all cycles.
 """
 
 from dataclasses import dataclass, replace
@@ -14,15 +13,15 @@ USEFUL, MISPREDICTED, DATA_MISSES, REST = (
     "data misses",
     "not separated",
 )
-# Of the cores that are in use, where the processor is not known: instructions per cycle, and what `costs/unknown.yaml`
-# has as the widest range: latencies [cycles, ns to be added] and the clock [GHz].
+# Values of common cores, for an unknown processor: instructions per cycle, latencies (cycles and nanoseconds, which are
+# added up) and the clock [GHz]. The ranges in `costs/unknown.yaml` are wider.
 _USUAL_WIDTH = (4, 8)
 _USUAL_LATENCY = {"L2": (16, 0), "L3": (70, 0), "memory": (50, 130), "walk": (50, 130)}
 _USUAL_GHZ = 3.0
-# What a miss takes longer if the next cache has the data, by kind of event, and what the misses are called.
+# For each kind of miss, the latency of the next cache level, and the name of the misses.
 _NEXT_LATENCY = {"L1D miss": "L2", "L2 miss": "L3", "L3 miss": "memory"}
 _MISSES = {"L1D miss": "L1 data misses", "L2 miss": "L2 misses", "L3 miss": "last-level cache misses"}
-# Of caches and memory, what remains not separated, by the kinds of misses that were counted.
+# Caches and memory whose misses were not counted, by the kinds of misses that were counted.
 _REMAINS = {
     (): "memory",
     ("L1D miss",): "outer caches and memory",
@@ -33,11 +32,11 @@ _REMAINS = {
     ("L2 miss", "L3 miss"): "the L2",
     ("L1D miss", "L2 miss", "L3 miss"): "",
 }
-# Events of the other kinds: what they are called, and the latency.
+# For each other kind of event, its name and its latency.
 _OTHER_MISSES = {
     "page walk": ("page walks", "walk"),
     "instruction page walk": ("code page walks", "walk"),
-    "L1I miss": ("code misses", "L3"),  # code that is not in the L3 either is rare
+    "L1I miss": ("code misses", "L3"),  # code is seldom missing in the L3
 }
 _ADVICE = {
     MISPREDICTED: "mispredicted branches",
@@ -50,18 +49,20 @@ _ADVICE = {
 
 @dataclass(frozen=True)
 class EventCost:
-    """What the events of one kind take.
+    """Cost of the events of one kind.
 
     Attributes
     ----------
-    event, name : str
-        Name of the event, and what it counts.
+    event : str
+        Name of the event.
+    name : str
+        What the event counts, for example "mispredictions".
     count : float or None
-        Events in a run; None if not known.
+        Number of events in a run; None if not known.
     each : tuple of float
-        Least and most that one event takes [cycles].
+        Smallest and largest cost of one event [cycles].
     low, high : float
-        Share of the cycles [0–1].
+        Share of the cycles (0–1) at the smallest and at the largest cost.
     """
 
     event: str
@@ -72,7 +73,7 @@ class EventCost:
     high: float
 
     def describe(self):
-        """Describe how the cost was computed, in one sentence (str)."""
+        """Describe in one sentence how the cost was computed."""
         least, most = self.each
         number = "Unknown number of " if self.count is None else f"{format_number(self.count)} "
         if least:
@@ -87,17 +88,18 @@ class CycleShare:
     Attributes
     ----------
     name : str
-        ``useful work``, ``mispredicted branches``, ``data misses``, ``code misses``, page walks, or ``not separated``.
+        For example ``useful work``, ``mispredicted branches`` or ``data misses``. ``not separated`` for the remaining
+        cycles.
     category : str
-        Category of the top-down account whose advice holds for it; "" for useful work and the rest.
+        Top-down category with advice for this share. Empty for useful work and for the remaining cycles.
     low, high : float
-        Share of the cycles [0–1].
+        Share of the cycles (0–1).
     width : tuple of float or None
-        Of useful work: least and most instructions that begin per cycle.
+        Smallest and largest number of instructions that can begin per cycle. None except for useful work.
     events : tuple of EventCost
         The counted events.
     contains : tuple of str
-        What the rest is made of; empty for other shares.
+        Names of the losses in the remaining cycles. Empty for other shares.
     """
 
     name: str
@@ -109,16 +111,16 @@ class CycleShare:
     contains: tuple[str, ...] = ()
 
     def weight(self):
-        """Return the share of the cycles [0–1] by which known costs are compared with a threshold.
+        """Return the share of the cycles (0–1) that is compared with thresholds.
 
-        For events that surely cost something, it is the middle of the range. For misses that other work may hide, a
-        quarter of the latency counts: in 605 recordings of SPEC, a last-level miss cost at most 110 cycles.
+        For events that certainly cost cycles, this is the middle of the range. Other work may hide misses, so only a
+        quarter of their latency is used. In 605 recordings of SPEC, a last-level miss cost at most 110 cycles.
         """
         weights = [(event.low + event.high) / 2 if event.low else event.high / 4 for event in self.events]
         return min(self.high, sum(weights))
 
     def label(self):
-        """Return the text for the first column of a table: the name and, in brackets, the parts."""
+        """Return the name for the first column of a table."""
         if self.name == REST:
             return ", ".join(self.contains)
         if self.name == USEFUL:
@@ -127,52 +129,59 @@ class CycleShare:
 
 
 def split_cycles(totals, costs, shares, counts, *, ghz=None):
-    """Split the cycles of a program whose slots were not counted.
+    """Estimate the share of the cycles that each kind of event takes.
 
     Parameters
     ----------
     totals : DataFrame
-        Index: event. ``rate`` [events per cycle], from :func:`cmlib.topdown.totals`, without events that do not count
-        what they are named after.
+        Events per cycle (column ``rate``), one row per event, from :func:`cmlib.topdown.totals`. Events that do not
+        count what their names say must be removed.
     costs : cmlib.topdown.costs.Costs
-        Of the processor: :func:`cmlib.topdown.read_costs`.
+        Costs and kinds of the processor's events, from :func:`cmlib.topdown.read_costs`.
     shares : DataFrame
-        Bounds of the slots by category (`low`, `high`), from :func:`cmlib.topdown.bounds`.
+        Bounds of the slots by category, from :func:`cmlib.topdown.bounds`.
     counts : dict of str to float
-        Events in a run.
+        Number of events in a run.
     ghz : float, optional
-        Clock, to convert latencies of memory. Default: the processor's fastest.
+        Clock [GHz] that converts the latency of memory to cycles. Default: the processor's fastest clock.
 
     Returns
     -------
     list of CycleShare
-        Useful work first, the rest last; empty if instructions were not counted.
+        Useful work first, the remaining cycles last. Empty if instructions were not counted.
     """
     if "instructions" not in totals.index:
         return []
     cost_by_kind = _find_events(totals, costs, counts, ghz)
-    parts = [_share_useful_work(totals.at["instructions", "rate"], costs)]
+    known_shares = [_share_useful_work(totals.at["instructions", "rate"], costs)]
     if "misprediction" in cost_by_kind:
         limit = shares.at["bad speculation", "high"] + shares.at["front end", "high"]
-        parts.append(_limit_share(MISPREDICTED, [cost_by_kind["misprediction"]], limit))
+        known_shares.append(_limit_share(MISPREDICTED, [cost_by_kind["misprediction"]], limit))
     missed_kinds = tuple(kind for kind in _NEXT_LATENCY if kind in cost_by_kind)
     if missed_kinds:
-        parts.append(
+        known_shares.append(
             _limit_share(
                 DATA_MISSES, [cost_by_kind[kind] for kind in missed_kinds], shares.at["back end", "high"]
             )
         )
     for kind, (name, _) in _OTHER_MISSES.items():
         if kind in cost_by_kind:
-            parts.append(_limit_share(name, [cost_by_kind[kind]], 1.0))
-    remaining = tuple(filter(None, [_REMAINS[missed_kinds], "core", "instruction supply"]))
-    return _make_consistent(parts, remaining)
+            known_shares.append(_limit_share(name, [cost_by_kind[kind]], 1.0))
+    remaining_losses = [_REMAINS[missed_kinds], "core", "instruction supply"]
+    return _make_consistent(known_shares, tuple(loss for loss in remaining_losses if loss))
 
 
 def format_number(value):
-    """Return a number as text with three significant digits and a prefix: ``1.23 G``, ``45,600``.
+    """Format a number with three significant digits and a prefix.
 
-    `value` is 0 or more.
+    Parameters
+    ----------
+    value : float >= 0
+
+    Returns
+    -------
+    str
+        For example ``1.23 G`` or ``45,600``.
     """
     for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
         if value >= size:
@@ -181,7 +190,17 @@ def format_number(value):
 
 
 def usual_width(costs):
-    """Return the least and most instructions per cycle that a processor begins, at most the usual ones if unknown."""
+    """Return how many instructions a processor can begin per cycle.
+
+    Parameters
+    ----------
+    costs : cmlib.topdown.costs.Costs
+
+    Returns
+    -------
+    least, most : float
+        Both are equal if the processor is known. Otherwise the range is limited to the usual widths.
+    """
     least, most = costs.width
     if least == most:
         return costs.width
@@ -189,12 +208,16 @@ def usual_width(costs):
 
 
 def _describe_width(width):
+    """Format a width, for example ``4 to 8``."""
     least, most = width
     return f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
 
 
 def _find_events(totals, costs, counts, ghz):
-    """Return the cost of the events of each kind (dict of EventCost by kind): of the event that happened most often."""
+    """Return the cost of each kind of event as a dict of EventCost.
+
+    If several events of a kind were counted, the event with the largest cost is used.
+    """
     cost_by_kind = {}
     for event, rate in totals["rate"].items():
         kind = costs.kind(event)
@@ -209,7 +232,7 @@ def _find_events(totals, costs, counts, ghz):
 
 
 def _find_name_and_cost(kind, costs, ghz):
-    """Return what the events of a kind are called, and what one takes [cycles]; None if it has no known cost."""
+    """Return the name of a kind of event and its smallest and largest cost [cycles], or None."""
     if kind == "misprediction":
         return "mispredictions", costs.restart
     if kind in _NEXT_LATENCY:
@@ -221,13 +244,15 @@ def _find_name_and_cost(kind, costs, ghz):
 
 
 def _share_useful_work(ipc, costs):
-    least, most = usual_width(costs)
-    least, most = max(least, ipc), max(most, ipc)
+    """Return the share of useful work, which is the IPC divided by the width."""
+    usual_least, usual_most = usual_width(costs)
+    least = max(usual_least, ipc)
+    most = max(usual_most, ipc)
     return CycleShare(USEFUL, "", ipc / most, min(1.0, ipc / least), width=(least, most))
 
 
 def _find_latency(name, costs, ghz):
-    """Return the most that an access takes longer [cycles]; of an unknown processor, that of the usual ones."""
+    """Return a latency in cycles. For an unknown processor, it is a usual latency."""
     if costs.width[0] == costs.width[1]:
         return costs.cycles(name, ghz)[1]
     least, added_ns = _USUAL_LATENCY[name]
@@ -235,27 +260,25 @@ def _find_latency(name, costs, ghz):
 
 
 def _limit_share(name, events, limit):
-    """Return the share of some events, at most what the account leaves to them."""
+    """Add up the costs of some events to a share of at most `limit`."""
     high = min(1.0, limit, sum(event.high for event in events))
     low = min(high, sum(event.low for event in events))
     return CycleShare(name, _ADVICE[name], low, high, events=tuple(events))
 
 
 def _make_consistent(shares, remaining):
-    """Append the rest, and cut every range at what the lower ends of the others leave.
+    """Append the remaining cycles, and limit each share to what the lower bounds of the others leave.
 
-    A cost may be hidden by useful work and the other way round: where the lower ends exceed all cycles, those of the
-    costs are reduced.
+    Useful work may hide costs. If the lower bounds exceed all cycles in sum, those of the costs are therefore reduced.
     """
     useful, *costs = shares
-    room = 1.0 - useful.low
-    surplus = sum(share.low for share in costs) - room
-    if surplus > 0:
-        factor = room / sum(share.low for share in costs)
-        costs = [replace(share, low=share.low * factor) for share in costs]
+    available = 1.0 - useful.low
+    lowest_costs = sum(share.low for share in costs)
+    if lowest_costs > available:
+        costs = [replace(share, low=share.low * (available / lowest_costs)) for share in costs]
     shares = [useful, *costs]
-    lowest = sum(share.low for share in shares)
-    shares = [replace(share, high=min(share.high, 1.0 - (lowest - share.low))) for share in shares]
-    least = max(0.0, 1.0 - sum(share.high for share in shares))
-    rest = CycleShare(REST, "", least, max(0.0, 1.0 - lowest), contains=remaining)
+    lowest_sum = sum(share.low for share in shares)
+    shares = [replace(share, high=min(share.high, 1.0 - (lowest_sum - share.low))) for share in shares]
+    highest_sum = sum(share.high for share in shares)
+    rest = CycleShare(REST, "", max(0.0, 1.0 - highest_sum), max(0.0, 1.0 - lowest_sum), contains=remaining)
     return [*shares, rest]

@@ -62,7 +62,7 @@ class FirstAnswer:
         - ``not separated``: several losses are possible.
         - ``not known``: cycles were not counted.
     headline : str
-        One sentence.
+        One or two sentences.
     details : list of str
         Sentences that explain the headline.
     advice : list of dict
@@ -269,8 +269,8 @@ def _name_back_end(rest, most_of_supply):
     """Return the headline that the back end is the likely limit."""
     back_end = " or ".join(name for name in rest.contains if name != _SUPPLY)
     return (
-        f"Likely the back end ({back_end}): {_format_range(rest)} of the cycles are lost and not explained, of which "
-        f"instruction supply has seldom more than {100 * most_of_supply:.0f} points."
+        f"Likely the back end ({back_end}): {_format_range(rest)} of the cycles are lost and not explained. "
+        f"Instruction supply seldom loses more than {100 * most_of_supply:.0f} %."
     )
 
 

@@ -1,7 +1,7 @@
-"""Find counts that can't be true, or not together, so that nothing is concluded from them.
+"""Find impossible counts, so that they are not used.
 
-:func:`find_impossible` takes the counts of a program's runs and what the recording tool printed. It returns a dict from
-events to the reason why they can't be true. To add a rule, write a function like :func:`_check_ipc` and call it there.
+:func:`find_impossible` takes the counts of a program's runs and returns the reason for each impossible count. To add a
+rule, write a function like :func:`_check_ipc` and call it there.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ if TYPE_CHECKING:
     from cmlib.topdown.costs import Costs
 
 IPC = "instructions a cycle"
-# No core of today begins more than 10 instructions in a cycle; where it is known, two can be fused with a branch.
-_MOST_IPC, _FUSED = 10, 2
-_MOST_WITH_STALLS = 8  # of the cores that count stalled cycles
-_MARGIN = 1.1  # for errors of events that take turns
-_FEWEST_LOADS = 1e-4  # loads an instruction
+_MOST_IPC = 10  # no core of today begins more instructions in a cycle
+_MOST_FUSED = 2  # instructions per cycle that a core can fuse with branches
+_MOST_WITH_STALLS = 8  # largest IPC of the cores that count stalled cycles
+_MARGIN = 1.1  # factor that allows for the errors of multiplexed events
+_FEWEST_LOADS = 1e-4  # fewest loads per instruction of a program
 
 
 def find_impossible(
     runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], printed: Mapping[str, float], costs: Costs
 ) -> dict[str, str]:
-    """Find the counts that can't be true, or not together.
+    """Find counts that are impossible or contradict each other.
 
     Parameters
     ----------
     runs : sequence of (DataFrame, DataFrame)
-        Counts and running shares of each run.
+        Counts and running shares of each run. A running share is the fraction of the time in which the event was
+        counted.
     printed : dict of str to float
         Shares (0–1) and IPC that the recording tool printed.
     costs : cmlib.topdown.costs.Costs
@@ -45,7 +46,7 @@ def find_impossible(
     Returns
     -------
     dict of str to str
-        The reason by event, or by :data:`IPC` or printed share; empty if all counts can be true.
+        The reason by name. A name is an event, :data:`IPC`, or a printed share. Empty if all counts are possible.
     """
     frames = [counts for counts, _ in runs]
     sums = pd.concat(frames).sum(min_count=1)
@@ -63,16 +64,16 @@ def find_impossible(
 
 @dataclass(frozen=True)
 class _IpcLimits:
-    """The IPC of a program, and what is possible.
+    """The IPC (instructions per cycle) of a program, and its limits.
 
     Attributes
     ----------
     ipc : float
-        Instructions per cycle; 0 if not known.
+        The IPC; 0 if not known.
     most : float
-        Most instructions that a core begins per cycle.
+        Largest IPC of any core.
     most_with_stalls : float
-        The same for cores that count stalled cycles.
+        Largest IPC of the cores that count stalled cycles.
     """
 
     ipc: float
@@ -81,21 +82,21 @@ class _IpcLimits:
 
     @classmethod
     def of_core(cls, ipc, costs):
-        """Limit the IPC by the width of the processor."""
-        most = min(_MOST_IPC, costs.width[1] + _FUSED * costs.fused)
+        """Return the limits of a processor."""
+        most = min(_MOST_IPC, costs.width[1] + _MOST_FUSED * costs.fused)
         return cls(ipc, most, min(most, _MOST_WITH_STALLS))
 
     def is_exceeded(self):
-        """Return True if no core begins so many instructions in a cycle."""
+        """Return True if the IPC is impossible."""
         return self.ipc > self.most
 
     def is_exceeded_with_stalls(self, stalled):
-        """Return True if the cycles that are not `stalled` (share of all) are too few for the IPC."""
+        """Return True if the IPC is impossible in the remaining cycles. `stalled` is the share of stalled cycles."""
         return self.ipc > _MARGIN * self.most_with_stalls * max(1.0 - stalled, 0.0)
 
 
 def _measure_ipc(frames, printed):
-    """Measure the IPC of all intervals in which both events were counted; return `printed` if there are none."""
+    """Measure the IPC of all intervals in which both events were counted. Without such intervals, return `printed`."""
     instructions = cycles = 0.0
     for counts in frames:
         if {"instructions", "cycles"} <= set(counts):
@@ -106,7 +107,7 @@ def _measure_ipc(frames, printed):
 
 
 def _check_ipc(sums, limits):
-    """Check that the IPC is not above that of all cores; without counts, the printed one."""
+    """Check that a core can reach the IPC."""
     if not limits.is_exceeded():
         return {}
     reason = f"an IPC of {limits.ipc:.3g} where {limits.most} is the most"
@@ -117,7 +118,10 @@ def _check_ipc(sums, limits):
 
 
 def _check_shares_of_cycles(sums, rates, limits, costs):
-    """Check that events of cycles are not above the cycles, and leave cycles enough for the instructions."""
+    """Check events that count some of the cycles.
+
+    They must not exceed all cycles. Stalled cycles must leave enough cycles for the instructions.
+    """
     impossible = {}
     for event, rate in rates.items():
         kind = costs.kind(event) or ""
@@ -130,7 +134,7 @@ def _check_shares_of_cycles(sums, rates, limits, costs):
 
 
 def _check_zeros(sums):
-    """Check that there are no instructions without cycles, and no cycles without instructions."""
+    """Check that instructions and cycles are both 0, or both above 0."""
     impossible = {}
     for event, other in (("cycles", "instructions"), ("instructions", "cycles")):
         if sums.get(event) == 0 < sums.get(other, 0):
@@ -139,7 +143,7 @@ def _check_zeros(sums):
 
 
 def _check_branches(sums):
-    """Check that there are not more branches than instructions."""
+    """Check that branches do not exceed instructions."""
     if sums.get("branches", 0) > _MARGIN * sums.get("instructions", float("inf")):
         return dict.fromkeys(
             ("branches", "instructions", IPC), _compare_sums(sums, "branches", "instructions")
@@ -157,7 +161,7 @@ def _check_printed_shares(printed):
 
 
 def _check_loads(sums):
-    """Check that the loads are not next to none; their misses are not believed, either."""
+    """Check the number of L1D loads. If it is close to 0, the number of their misses is wrong, too."""
     impossible = {}
     for event in sums.index[sums < _FEWEST_LOADS * sums.get("instructions", 0.0)]:
         if spelling(event) == "l1dcacheloads":
@@ -167,5 +171,5 @@ def _check_loads(sums):
 
 
 def _compare_sums(sums, event, other):
-    """Write the counts of two events side by side."""
+    """Format the counts of two events side by side."""
     return f"{sums[event]:,.0f} {event} beside {sums[other]:,.0f} {other}"

@@ -103,7 +103,7 @@ def _describe_impossible(impossible):
     if not impossible:
         return ""
     reasons = "; ".join(dict.fromkeys(impossible.values()))
-    return f"These can't be true, or not together, and nothing is concluded from them: {reasons}."
+    return f"These counts are impossible or contradict each other, so they are not used: {reasons}."
 
 
 def _describe_core(core):

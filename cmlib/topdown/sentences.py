@@ -16,7 +16,7 @@ _LEVELS = {
     "instructions a second": "{} instructions/s",
     "instructions a cycle": "IPC {}",
     "kernel cycles": "{} % of the cycles in the kernel",
-    "kernel instructions a cycle": "IPC {} there",
+    "kernel instructions a cycle": "IPC {} in the kernel",
     "user instructions a cycle": "IPC {} in user mode",
     "GHz": "{} GHz",
     "CPUs": "{} CPUs utilized",
@@ -176,13 +176,13 @@ def describe_contrast(described, reference, changes, is_slower, losses, changed)
             if after["low"] > before["high"] or after["high"] < before["low"]:
                 text += (
                     f"; {name} {_format_range(after['low'], after['high'])} of the slots "
-                    f"(there {_format_range(before['low'], before['high'])})"
+                    f"(compared with {_format_range(before['low'], before['high'])})"
                 )
     if changed:
         events = ", ".join(f"`{row['event']}` × {row['times']:.2g}" for row in changed)
-        text += f"; a cycle, {events}"
+        text += f"; events per cycle: {events}"
     if is_slower:
-        text += "; a lower clock is the work of governor, power limit or heat, not of the program"
+        text += "; the governor, a power limit or heat lowers the clock, not the program"
     return text
 
 
