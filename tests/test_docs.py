@@ -91,7 +91,7 @@ OTHERS = {
 OTHERS |= {"--cache-sim", "--branch-sim", "--dump-every-bb", "--dump-instr", "--collect-jumps"}
 OTHERS |= {"--separate-threads"}
 OTHERS |= {"--benchmark_perf_counters", "--benchmark_format", "--benchmark_out", "--per-…", "--cap-add"}
-OTHERS |= {"--per-core", "--summary", "--format", "--benchmark_report_aggregates_only"}
+OTHERS |= {"--per-core", "--summary", "--state", "--format", "--benchmark_report_aggregates_only"}
 
 
 def test_messages_and_help_name_options_that_exist():
