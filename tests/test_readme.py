@@ -21,7 +21,8 @@ from tests.perf_output import GOLDEN
 ROOT = Path(__file__).parents[1]
 OWN = ("record", "import", "run", "diagnose", "compare")
 RECORD, IMPORT = "record myapp -- ./myapp --its arguments", "import NAME FILE…"
-TRY_OUT = "import tryout data/recordings/gcc/mlpx12-p0-00.csv.gz"
+TRY_OUT = "import tryout data/recordings/gcc/sweep-p0-09.csv.gz"
+SUMMARIZE, REMOVE = "summarize data/recordings/gcc/sweep-p0-09.csv.gz", "remove tryout"
 SERVICE = "record service --pid 812 --seconds 60"
 DIAGNOSE, COMPARE = "diagnose -- ./myapp", "compare './old' './new'"
 ELSEWHERE = {
@@ -30,6 +31,7 @@ ELSEWHERE = {
     "run live -p program=tryout",
     "run live -p program=myapp",
     "run paper",  # test_report.py
+    "run smoke",  # smoke_profile.py
     "record myapp --samples --compress -- ./myapp",  # test_samples.py
     "record myapp --simulate -- ./myapp",  # test_simulate.py
     "record --program sort",  # test_programs.py
@@ -93,12 +95,22 @@ def test_a_running_service_is_recorded(folder):
     assert list(record.existing_runs(folder / "data/recordings/service")) == ["software-p0-00"]
 
 
-def test_the_file_that_one_tries_it_on_is_there(folder):
+def test_the_example_file_is_imported_and_removed(folder):
     name = TRY_OUT.split()[-1]
     done = typed(TRY_OUT, **{name: str(ROOT / name)})
     assert done.exit_code == 0, done.output
     assert "Study it: cmlib run live -p program=tryout" in done.stderr
     assert list(record.existing_runs(folder / "data/recordings/tryout")) == ["mlpx12-p0-00"]
+    assert CliRunner().invoke(main, REMOVE.split(), input="y\n").exit_code == 0
+    assert not (folder / "data/recordings/tryout").exists()
+
+
+def test_the_summary_of_the_example_file_is_the_one_shown():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f".venv/bin/cmlib {line}" in readme for line in (SUMMARIZE, REMOVE))
+    (shown,) = re.findall(r"^```text\n(.*)\n```$", readme, re.M)
+    name = SUMMARIZE.split()[-1]
+    assert shown in typed(SUMMARIZE, **{name: str(ROOT / name)}).stdout.splitlines()
 
 
 def test_files_are_imported(folder):

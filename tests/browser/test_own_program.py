@@ -33,7 +33,7 @@ pytestmark = pytest.mark.needs("chromium")
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory):
-    """The file that README begins with, under the name of a program that some notebooks are about."""
+    """A multiplexed file that decides nothing, named like a program that some notebooks are about."""
     data = tmp_path_factory.mktemp("imported")
     run(data, "import", "pagerank", places.recordings_dir() / "gcc/mlpx12-p0-00.csv.gz")
     run(data, "run", "live", "-p", "program=pagerank")
