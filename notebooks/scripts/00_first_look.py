@@ -365,14 +365,14 @@ results.numbers()
 #
 # ```sh
 # perf stat -I 100 -x, -o myapp.csv -e instructions:u,cycles:u,branch-misses:u,cache-misses:u -- ./myapp
-# cmlib summarize myapp.csv
+# .venv/bin/cmlib summarize myapp.csv
 # ```
 #
 # The option `-I` is needed for the figure over the run. To run this notebook on your program, import the file or let `cmlib record` record all events:
 #
 # ```sh
-# cmlib import myapp myapp.csv                         # or: cmlib record myapp -- ./myapp
-# cmlib run live 00_first_look -p program=myapp
+# .venv/bin/cmlib import myapp myapp.csv  # or: .venv/bin/cmlib record myapp -- ./myapp
+# .venv/bin/cmlib run live 00_first_look -p program=myapp
 # ```
 #
 # The option `--processor NAME` of `cmlib run` names the processor if it is not recognized.

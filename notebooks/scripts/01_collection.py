@@ -260,8 +260,8 @@ results.numbers()
 # ## Your own program
 #
 # ```sh
-# cmlib record myapp -- ./myapp                        # or: cmlib import myapp FILE
-# papermill notebooks/01_collection.ipynb out.ipynb -p program myapp
+# .venv/bin/cmlib record myapp -- ./myapp  # or: .venv/bin/cmlib import myapp FILE
+# .venv/bin/papermill notebooks/01_collection.ipynb out.ipynb -p program myapp
 # ```
 #
 # `cmlib doctor` says what your machine can count; run it first. `cmlib record` runs the program several times, 29 times with all events of an AMD Zen 5.

@@ -601,8 +601,8 @@ results.numbers()
 # ## Your own program
 #
 # ```sh
-# cmlib record myapp -- ./myapp
-# papermill notebooks/02_cleaning.ipynb out.ipynb -p program myapp
+# .venv/bin/cmlib record myapp -- ./myapp
+# .venv/bin/papermill notebooks/02_cleaning.ipynb out.ipynb -p program myapp
 # ```
 #
 # The notebook needs a program recorded in both modes, as `cmlib record` does. A recording in one mode, or an imported file without both, has nothing to compare with.

@@ -102,10 +102,11 @@ results.table(described.astype(integers), "data", "**Table.** The matrices. *Cou
               f"The last columns are mean and standard deviation of {explained.name}.")
 
 # %% [markdown]
-# The ranking leaves out four things:
+# The ranking leaves out five things:
 #
 # * **Start and exit.** Rows at the very beginning or end of a run, if their IPC is far outside the range of all other rows.
 # * **IPC under another name (aliases).** An event is an alias if it only counts how much work was done, or only counts cycles without any work. For example, branches per cycle are IPC times the share of branches among the instructions. An event that counts cycles without work for one particular reason is no alias. The table below counts the events by rule. Most rules follow from an event's name and description. The rule *constant rate per instruction* is measured instead.
+# * **Duplicates.** An event with the same counts as another event, up to a constant factor. For example, page faults and minor faults are equal in a program that reads no file from disk. A model can use either of them, so their importances would be arbitrary. The first of them stays. Duplicates are left out of the papers' ranking, too.
 # * **Clocks.** Events at a constant rate in time, such as timer interrupts, only measure how long a row took.
 # * **Programs of constant speed.** The standard deviation of IPC must be at least 2 % of its mean; otherwise there is nothing to explain.
 #
@@ -113,21 +114,29 @@ results.table(described.astype(integers), "data", "**Table.** The matrices. *Cou
 
 # %%
 rules = pd.DataFrame({name: m.alias_rules.value_counts() for name, m in matrices.items()})
-rules = rules.sort_values(list(rules)[:1], ascending=False)
-rules.loc["no alias: ranked"] = {name: m.X.shape[1] for name, m in matrices.items()}
-rules.loc["all events"] = {name: m.all_events.shape[1] for name, m in matrices.items()}
+rules = rules.sort_values(list(rules)[:1], ascending=False).fillna(0)
+rules.loc["same counts as another event"] = {name: len(m.duplicates)
+                                             for name, m in matrices.items()}
+rules.loc["ranked"] = {name: m.X.shape[1] for name, m in matrices.items()}
+rules.loc["all events"] = rules.sum()
 closeness = pd.concat([m.aliases.corrwith(m.ipc).abs() for m in matrices.values()])
 alias_rules = pd.concat([m.alias_rules for m in matrices.values()])
 found = pd.DataFrame({"event": closeness.index, "rule": alias_rules.to_numpy(),
                       "correlation": closeness.to_numpy()})
 closest = found.sort_values("correlation", ascending=False).drop_duplicates("rule")
 rules.insert(0, "example", closest.set_index("rule")["event"].reindex(rules.index))
-rules[programs] = rules[programs].fillna(0).astype(int)
+rules[programs] = rules[programs].astype(int)
 rules["example"] = rules["example"].astype(object).fillna("")
-results.table(rules.rename_axis("rule"), "aliases", "**Table.** How many events are "
-              f"{explained.name} under another name, by rule, and how many remain to be ranked. "
-              f"The example is the event that correlates best with {explained.name}. Clocks and "
-              "events that were never counted are not in the table.")
+display(results.table(rules.rename_axis("rule"), "aliases", "**Table.** How many events are left "
+                      "out, by rule, and how many remain to be ranked. The rules with an example "
+                      f"are for {explained.name} under another name. The example is the event "
+                      f"that correlates best with {explained.name}. Clocks and events that were "
+                      "never counted are not in the table."))
+duplicates = pd.concat({name: m.duplicates for name, m in matrices.items()},
+                       names=["programs", "event"]).reset_index()
+duplicates = duplicates.groupby(["event", "same as"])["programs"].agg(", ".join).reset_index()
+results.table(duplicates, "duplicates", "**Table.** The events with the same counts as another "
+              "event (*same as*), which stays. The table has no rows if all events differ.")
 
 # %%
 matrices = experiments.varying(matrices)
@@ -226,6 +235,7 @@ for name, m in matrices.items():
                           "events left": path.at[best, "n_events"],
                           "one event": path.at[best, "one_event"], "mean": path.at[best, "mean"]}
 paper_errors = pd.DataFrame(paper_errors).T.rename_axis("program")
+YES_NO = {True: "yes", False: "no"}
 
 # %%
 hibench = experiments.of_suites(programs, ["HiBench"])
@@ -242,11 +252,14 @@ results.figure(figure, "fig08", "**CounterMiner, Fig. 8; GBRT paper, Fig. 5.** A
                "repeated for each HiBench program here. They were not measured on these programs.")
 
 # %%
-shown = paper_errors.drop(columns="test rows").astype({"events left": int})
+beats_mean = (paper_errors["lowest"] < paper_errors["mean"]).map(YES_NO)
+shown = paper_errors[["all events", "from", "to", "lowest", "one event", "mean"]]
+shown = shown.assign(**{"better than the mean": beats_mean})
 results.table(shown, "papers_errors", "**Table.** As the papers test: error [%] on a random fifth "
               "of the rows. *From* and *to* enclose 90 % of the errors with all events on "
               f"{n_seeds} other random fifths. *Lowest* is the smallest error while events are "
-              "dropped, *one event* and *mean* are the simple predictions.")
+              "dropped. *One event* and *mean* are the simple predictions. The last column says "
+              "whether the lowest error is smaller than the error of the mean.")
 
 # %% [markdown]
 # The next figure shows the events that this method ranks first here, and which of them are aliases.
@@ -282,25 +295,29 @@ refined = dict(zip(programs, parallel_map(refine, matrices.values(), workers=wor
 errors = pd.DataFrame({name: {
     "all events": r.history["blocks_error"].iloc[0], "after refinement": r.unseen_error,
     "best fold": r.nested["error"].min(), "worst fold": r.nested["error"].max(),
-    "events left": len(r.events), "mean": r.baselines["blocks_mean"],
-    "one event": r.baselines["blocks_one_event"]} for name, r in refined.items()})
-errors = errors.T.astype({"events left": int}).rename_axis("program")
-results.table(errors, "errors", "**Table.** Error [%] on unseen blocks: the model with all events; "
-              "the refined model, with its error in the best and the worst of the four folds; the "
-              "mean; and a straight line through the best single event. *Events left* is the "
-              "number of events of the ranking below, chosen with all rows. (The error *after "
-              "refinement* is from the four folds, each with its own number.)")
+    "one event": r.baselines["blocks_one_event"], "mean": r.baselines["blocks_mean"]}
+    for name, r in refined.items()}).T.rename_axis("program")
+beats_mean = pd.Series({name: YES_NO[r.beats_mean] for name, r in refined.items()})
+results.table(errors.assign(**{"better than the mean": beats_mean}), "errors",
+              "**Table.** Error [%] on unseen blocks: the model with all events; the refined "
+              "model, with its error in the best and the worst of the four folds; a straight line "
+              "through the best single event; and the mean. The last column compares the refined "
+              "model with the mean. If it says *no*, the model has learned nothing, and the rest "
+              "of this notebook means nothing for this program.")
 
 # %%
 ratio = errors["one event"] / errors["after refinement"]
-single = pd.DataFrame({"the one event": {name: r.one_event for name, r in refined.items()},
+single = pd.DataFrame({"events left": {name: len(r.events) for name, r in refined.items()},
+                       "the one event": {name: r.one_event for name, r in refined.items()},
                        "its error / the model's": ratio}).rename_axis("program")
-results.table(single, "one_event", "**Table.** The single event behind the straight line "
-              "(*one event* above). If the ratio is at most 1.5, this one event predicts about as "
-              "well as the model, and the order of the other events means little.")
+results.table(single, "one_event", "**Table.** *Events left* is the number of events of the "
+              "ranking below, chosen with all rows. (The error *after refinement* above is from "
+              "the four folds, each with its own number.) *The one event* is the event behind the "
+              "straight line. If the ratio is at most 1.5, this one event predicts about as well "
+              "as the model, and the order of the other events means little.")
 
 # %% [markdown]
-# Compare the columns *all events* and *after refinement*: dropping events has improved the model only if the second is lower. Compare both with *mean* as well: a model that does not beat the mean has learned nothing, and its ranking means nothing.
+# Compare the columns *all events* and *after refinement*: dropping events has improved the model only if the second is lower.
 
 # %%
 figure, _ = plot.refinement(
@@ -350,14 +367,13 @@ results.figure(figure, "ranking", "**Figure.** Our ranking, without aliases: imp
                "first events, mean of the refitted models and the range of 90 % of them.")
 
 # %% [markdown]
-# **Explore.** In JupyterLab, the panel below shows the rankings of two programs side by side, for any number of events. It uses the models fitted above.
+# **Explore.** In JupyterLab, the panel below shows the ranking of a program for any number of events, and a second program beside it if several are studied. It uses the models fitted above.
 
 # %%
 panel = explore.ranking(refined, draws)
-notebook.widget(panel, "explore", "**Figure.** Two programs side by side (or one, if only one is "
-                "studied): the ten most important events of each. Dark blue here means that an "
-                "event is in both lists. If all bars are light, the two lists have no event in "
-                "common.")
+notebook.widget(panel, "explore", "**Figure.** The ten most important events of one program, or of "
+                "two programs side by side. With two programs, dark blue means that an event is "
+                "in both lists. If all bars are light, the two lists have no event in common.")
 
 # %%
 listed = pd.concat(spreads, names=["program"]).reset_index()
@@ -469,23 +485,23 @@ results.numbers()
 # %% [markdown]
 # ## Limitations
 #
-# * The four programs have 58 to 170 rows for about 225 events. A random fifth of wordcount is 12 rows, so its error is uncertain (columns *from* and *to*). Most events had a counter for about a quarter of the time, so their counts are estimates.
+# * Few rows make the errors uncertain (columns *from* and *to*). The project's own recordings have 58 to 170 rows for about 220 events, and a random fifth of wordcount is only 12 rows. In these recordings, most events had a counter for about a quarter of the time, so their counts are estimates.
 # * Importance in a model is not a cause. The study [causes](studies/causes.ipynb) makes events more frequent and measures whether the run time changes.
 # * Whether refitted models agree is a strict test: two events that carry the same information take turns in the lead, and then the models disagree although both matter. The study [clusters](studies/clusters.ipynb) ranks such events together.
-# * Stall cycles are close to lost work by construction. The ranking without them is in the table of agreement.
+# * Stall cycles, if they were counted, are close to lost work by construction. The ranking without them is in the table of agreement.
 # * Training and test rows come from the same runs. The study [another pass](studies/another_pass.ipynb) tests on runs that were recorded later.
-# * The errors are lower than in the papers. This says nothing about the method, because programs, rows and the random split differ.
+# * The errors cannot be compared with the papers' errors, because programs, rows and the random split differ. On the project's own recordings they are lower, which says nothing about the method.
 #
 # ## Your own program
 #
 # Record it, or import what `perf stat -I 100 -x, -o FILE` wrote, then run the notebook:
 #
 # ```sh
-# cmlib record myapp -- ./myapp                        # or: cmlib import myapp FILE
-# papermill notebooks/03_ranking.ipynb out.ipynb -p program myapp
+# .venv/bin/cmlib record myapp -- ./myapp  # or: .venv/bin/cmlib import myapp FILE
+# .venv/bin/papermill notebooks/03_ranking.ipynb out.ipynb -p program myapp
 # ```
 #
-# The recording needs at least instructions, cycles, other events, and 20 intervals. With fewer than about 40 events the refinement has only a few steps; look at the table of errors first. `out.ipynb` is the executed page; its tables and figures are in `data/results/papermill/03_ranking`.
+# The recording needs at least 20 intervals and a few events. The notebook explains IPC if instructions and cycles were counted. Otherwise, it explains the rate of an event that happened in nearly every interval; the parameter `target` selects another one. Look at the table of errors on unseen blocks first, in particular at the column *better than the mean*. With fewer than about 40 events the refinement has only a few steps. `out.ipynb` is the executed page; its tables and figures are in `data/results/papermill/03_ranking`.
 #
 # Parameters to try: raise `n_seeds` first if shares are close to the threshold. `method` matters only if the runs were multiplexed; `counterminer` cleans them as the paper does.
 #

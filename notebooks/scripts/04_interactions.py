@@ -20,7 +20,7 @@
 # The paper's formula and the paper's text describe two different measures. This notebook computes both, and a third one, Friedman's H. It first checks on data with known interactions which of them finds the interacting pair. Then it ranks the pairs of the recorded programs, and repeats the ranking to see whether it is stable.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). No interacting pair is certain. Two tests were made for the strongest pair of each program, measured by Friedman's H. In the first, the model is fitted again with five other seeds: in **0** of 4 programs the pair stays the strongest in all five models. In the second, models are fitted to data without any interaction, and what H finds there is noise: in **2** programs the pair is stronger than this noise. **0** programs pass both tests. On synthetic data with two planted pairs, H ranks these two first in **10** of 10 data sets, the measure of the paper's text in **3**, and the paper's Eq. 12 as printed in **0**.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). No interacting pair is certain. Two tests were made for the strongest pair of each program, measured by Friedman's H. In the first, the model is fitted again with five other seeds: in **0** of 4 programs the pair stays the strongest in all five models. In the second, models are fitted to data without any interaction, and what H finds there is noise: in **1** program the pair is stronger than this noise. **0** programs pass both tests. On synthetic data with two planted pairs, H ranks these two first in **10** of 10 data sets, the measure of the paper's text in **3**, and the paper's Eq. 12 as printed in **0**.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -475,8 +475,8 @@ results.numbers()
 # ## Your own program
 #
 # ```sh
-# cmlib record myapp -- ./myapp                        # or: cmlib import myapp FILE
-# papermill notebooks/04_interactions.ipynb out.ipynb -p program myapp
+# .venv/bin/cmlib record myapp -- ./myapp  # or: .venv/bin/cmlib import myapp FILE
+# .venv/bin/papermill notebooks/04_interactions.ipynb out.ipynb -p program myapp
 # ```
 #
 # Change `n_events` first (10 by default): how many of the most important events are paired. The recording needs instructions, cycles, other events, and 20 intervals.

@@ -521,10 +521,10 @@ if recorded.simulated:
 # ## Your own program
 #
 # ```sh
-# cmlib diagnose --simulate -- ./myapp          # without counters; names the phases by such a tree
-# cmlib record-micro                            # with counters: records the micro-benchmarks first
-# cmlib diagnose --keep myapp -- ./myapp        # then the program
-# papermill notebooks/05_fingerprinting.ipynb out.ipynb -p program myapp
+# .venv/bin/cmlib diagnose --simulate -- ./myapp          # without counters; names the phases by such a tree
+# .venv/bin/cmlib record-micro                            # with counters: records the micro-benchmarks first
+# .venv/bin/cmlib diagnose --keep myapp -- ./myapp        # then the program
+# .venv/bin/papermill notebooks/05_fingerprinting.ipynb out.ipynb -p program myapp
 # ```
 #
 # With `-p program NAME` the notebook draws a program that `cmlib diagnose --keep` recorded. From the recordings that come with cmlib, it can also draw `bzip2` and `gcc` (simulated). The first parameter to change is `margin` (1 by default): a smaller value makes more slices unknown.

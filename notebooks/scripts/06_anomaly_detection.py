@@ -523,8 +523,8 @@ results.numbers()
 # ## Your own program
 #
 # ```sh
-# cmlib compare './old input' './new input'    # two versions of your program
-# papermill notebooks/06_anomaly_detection.ipynb out.ipynb -p program histogram
+# .venv/bin/cmlib compare './old input' './new input'    # two versions of your program
+# .venv/bin/papermill notebooks/06_anomaly_detection.ipynb out.ipynb -p program histogram
 # ```
 #
 # `cmlib compare` compares the run times of both versions. Where events can be counted, an autoencoder also names the counters that changed. This notebook itself reads only the recorded kernels, such as `histogram`. Its first parameter to change is `max_runs` (100 by default), the largest number of good runs to learn from.

@@ -439,8 +439,8 @@ results.numbers()
 # Record samples of it, then run the notebook:
 #
 # ```sh
-# cmlib record myapp --samples -- ./myapp
-# papermill notebooks/07_compression.ipynb out.ipynb -p program myapp
+# .venv/bin/cmlib record myapp --samples -- ./myapp
+# .venv/bin/papermill notebooks/07_compression.ipynb out.ipynb -p program myapp
 # ```
 #
 # The notebook needs samples at a fine rate. It refuses recordings with a few hundred intervals, such as an imported file of `perf stat -I`, because lines cannot save much there. By default it compresses the first event of the samples (parameter `event`). The parameter to change first is `n_sigma` (3 by default), the factor of $\hat\sigma$ in the rule: a larger one makes fewer and coarser lines.

@@ -23,7 +23,7 @@
 # The papers recommend method A, because it needs fewer runs. This notebook asks whether the methods find the right parameter. The right one is known from other runs, in which a single parameter was changed. The study [number of runs](studies/number_of_runs.ipynb) asks how many runs each method needs.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (our own pagerank and sort on Spark, software events; the notebook's default parameters). Among the parameters that we changed one at a time, `default.parallelism` changes the time of pagerank most, by **126 %**, and `executor.cores` changes that of sort most, by **23 %**; events do not help to find them. (In another session on another machine, the time of sort changes by 29 %.) Method B, which uses only the parameters, names both, and so does a simple rank correlation of each parameter with the time. Method A, which uses events, names the right parameter in **1** of 2 programs if pairs are ranked by Friedman's H, and in **0** if they are ranked by the paper's residual variance. The paper's method A learns from hardware events in many intervals of a run; here it has software events and one row per run. In the paper, `broadcast.blockSize` changes the time of sort by 111 %. Here it is **6.6 %**, which is within chance: this sort broadcasts so little that the parameter has no effect.
+# > **Answer** (our own pagerank and sort on Spark, software events; the notebook's default parameters). Among the parameters that we changed one at a time, `default.parallelism` changes the time of pagerank most, by **126 %**, and `executor.cores` changes that of sort most, by **23 %**; events do not help to find them. (In another session on another machine, `executor.cores` changes the time of sort by **29 %**.) Method B, which uses only the parameters, names both, and so does a simple rank correlation of each parameter with the time. Method A, which uses events, names the right parameter in **1** of 2 programs if pairs are ranked by Friedman's H, and in **0** if they are ranked by the paper's residual variance. The paper's method A learns from hardware events in many intervals of a run; here it has software events and one row per run. In the paper, `broadcast.blockSize` changes the time of sort by 111 %. Here it is **6.6 %**, which is within chance: this sort broadcasts so little that the parameter has no effect.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas
@@ -82,6 +82,8 @@ results.table(describe_tuned(tuned), "data", "**Table.** The runs with random se
 
 # %% [markdown]
 # The next table lists the parameters. Random values are drawn uniformly in the logarithm between *low* and *high*. These ranges determine the result: a parameter with a narrow range is unimportant by construction. Some parameters have an effect only together with another setting (column *needs*). Usually all runs have this setting. But `network.timeout` and `reducer.maxSizeInFlight` need `executor.cores` = 1, and `executor.cores` is itself a parameter with random values. So these two act only in some of the runs.
+#
+# The column *default* is Spark's default on this cluster. For `executor.cores`, it is the number of the machine's processors, here 2. (The runs in which a single parameter is changed set it to 1, because `network.timeout` needs 1.)
 
 # %%
 table4 = {}
@@ -95,11 +97,12 @@ results.table(table4.rename_axis("abbr"), "table4", "**CounterMiner, Table IV.**
               "parameters, the range of their random values here, and Spark's default.")
 
 # %% [markdown]
-# The next table shows the first runs of the first program, with the first two parameters (abbreviated as in Table IV) and events:
+# The next table shows the first runs of the first program, with two parameters and two events. The parameters are abbreviated as in Table IV. The block size `bbs` is in KiB, so that 64 is the 64k of Table IV.
 
 # %%
 runs = tuned[programs[0]].runs
-first = pd.concat([runs.seconds, runs.parameters.iloc[:, :2], runs.rates.iloc[:, :2]], axis=1)
+sizes = (runs.parameters["bbs"] / 1024).rename("bbs [KiB]")
+first = pd.concat([runs.seconds, sizes, runs.parameters["dpl"], runs.rates.iloc[:, :2]], axis=1)
 first.head().round(3)
 
 # %%
@@ -145,7 +148,7 @@ np.testing.assert_allclose(tuning.compare_levels(example)["variation"], variatio
 tuning.compare_levels(example).round(2).style.hide(axis="index").format(precision=2)
 
 # %% [markdown]
-# The library makes the same comparison for all parameters that were changed alone. One level differs from Table IV: in these runs, the default of `executor.cores` is 1 instead of 2, because `network.timeout` needs 1. Its levels *default* and *low* are therefore the same setting, which the figure shows as *low*.
+# The library makes the same comparison for all parameters that were changed alone. In these runs, `executor.cores` is 1 unless it is the parameter that is changed. So its levels *default* and *low* are the same setting, 1, which the figure shows as *low*.
 #
 # Runs made in turn on one machine are a *session*. Times of different sessions cannot be compared.
 
@@ -473,10 +476,10 @@ results.numbers()
 # %% [markdown]
 # ## Limitations
 #
-# * Only two programs were recorded, and only a few parameters were changed alone. A parameter that was never changed alone could have a larger effect.
-# * The session of 2026-11-29, with the paper's two parameters, was not recorded on an idle machine: other programs ran at a lower priority. The order of its runs is random in each pass. It ran on another machine than the runs with random settings.
+# * The project recorded only two programs, and changed only a few parameters alone. A parameter that was never changed alone could have a larger effect.
+# * The project's session of 2026-11-29, with the paper's two parameters, was not recorded on an idle machine: other programs ran at a lower priority. The order of its runs is random in each pass. It ran on another machine than the runs with random settings.
 # * In that session, `broadcast.blockSize` could not act on sort. By Spark's log, sort broadcasts four values of 3.5 to 49 KiB, about 100 KiB in all. The smallest block size of Table IV, 64 KiB, leaves each of them in one block. The paper does not say which block sizes it tried, or how much its sort broadcasts.
-# * The machines have two processors, and programs last 10 to 33 s. The start of Spark is part of every run. On a cluster, other parameters may matter.
+# * The project's machines have two processors, and its programs last 10 to 33 s. The start of Spark is part of every run. On a cluster, other parameters may matter.
 # * Software events count what the kernel does: system calls, page faults, packets. They show nothing about the processor itself. The paper's method A ranks hardware events by a model of IPC, with one row per interval. Here it has one row per run, and so lacks its main advantage.
 # * Parameters are drawn independently, so rank correlation works well. It misses a parameter whose best value lies in the middle of its range.
 # * Importance in a model is not a cause. Another notebook ([causes](studies/causes.ipynb)) makes important events more frequent, and measures whether the time changes.
@@ -486,11 +489,11 @@ results.numbers()
 # The notebook needs runs of a Spark program with different settings. For any other recording, such as an imported file of `perf stat -I`, it ends with a message. Record another of the Spark programs that come with cmlib, then run the notebook:
 #
 # ```sh
-# cmlib record-tuning --program kmeans
-# papermill notebooks/08_tuning.ipynb out.ipynb -p program kmeans
+# .venv/bin/cmlib record-tuning --program kmeans
+# .venv/bin/papermill notebooks/08_tuning.ipynb out.ipynb -p program kmeans
 # ```
 #
-# The command makes 60 runs with random settings (10 to 30 minutes for the programs here), and then changes single parameters. A Spark job of your own must first become such a program; `docs/add-a-program.md` explains how. The first parameter to change is `n_events` (10 by default), the number of events that method A pairs with the parameters.
+# The command makes 60 runs with random settings (10 to 30 minutes for the programs here), and then changes single parameters. A Spark job of your own must first become such a program; [how to add a program](../docs/add-a-program.md) explains how. The first parameter to change is `n_events` (10 by default), the number of events that method A pairs with the parameters.
 #
 # ## References
 #

@@ -491,9 +491,9 @@ results.numbers()
 # To compare a program with and without a neighbor, record it alone and beside the neighbor. Pin both to the same socket, on different cores (`lscpu -e` lists them; here 0-7 and 8-15 are cores of one socket). The neighbor must run until the last recording of `myapp` has ended.
 #
 # ```sh
-# cmlib record alone -- taskset -c 0-7 ./myapp
-# taskset -c 8-15 ./neighbor & cmlib record beside -- taskset -c 0-7 ./myapp; kill $!
-# cmlib run live 03 -p program=alone,beside
+# .venv/bin/cmlib record alone -- taskset -c 0-7 ./myapp
+# taskset -c 8-15 ./neighbor & .venv/bin/cmlib record beside -- taskset -c 0-7 ./myapp; kill $!
+# .venv/bin/cmlib run live 03 -p program=alone,beside
 # ```
 #
 # Notebook 03 gives the ranking of each, to be compared with *Importance alone and together* above. Notebook 00 (`cmlib run live 00 -p program=beside`) gives a first look at the counts. This notebook reads only the shipped tables: it cannot split the slowdown of your program.

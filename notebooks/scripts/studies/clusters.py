@@ -20,7 +20,7 @@
 # The order of single events (notebook [03](../03_ranking.ipynb)) is unstable, because many events are strongly correlated: which of them leads is decided by noise. Here events of one kind that rise and fall together form one *cluster*, and the importance is that of the cluster. This is not a method of the papers. Notebook [grouping](grouping.ipynb) examines whether the grouping says more than clusters drawn at random.
 
 # %% [markdown] tags=["answer"]
-# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). A linear model of clusters of events predicts cycles per instruction on unseen parts of a program with an error of **2.3 %**; the mean errs by **20.1 %**, a straight line through one event by 5.8 %. In **1** of 4 programs (bzip2) the first cluster explains surely more than its share of all events: mispredicted branches, with dispatched and wrong-path operations. Notebook studies/grouping shows that clusters drawn at random are as stable, so the clusters themselves prove little.
+# > **Answer** (bzip2, gcc, kmeans and wordcount as recorded for this project, default parameters). A linear model of clusters of events predicts cycles per instruction on unseen parts of a program with an error of **2.4 %**; the mean errs by **20.1 %**, a straight line through one event by 5.8 %. In **1** of 4 programs (bzip2) the first cluster explains surely more than its share of all events: mispredicted branches, with dispatched and wrong-path operations. Notebook studies/grouping shows that clusters drawn at random are as stable, so the clusters themselves prove little.
 
 # %% tags=["parameters"]
 program: str = "all"  # programs to study, separated by commas, or all
