@@ -1,8 +1,8 @@
-"""Read the counts of a program's regions, and normalize them to samples per instruction (AutoPerf, §3.2 and §4.1).
+"""Read the counts of a program's regions, and normalize them (AutoPerf, §3.2 and §4.1).
 
-A region is a part of a program, such as a function, between two marks at which counters are read. A sample is the
-counts of one passage through a region. A recording of regions holds the samples of several executions of the program:
-a JSON file with metadata, and beside it a compressed CSV with the samples. :func:`load_recording` reads both.
+:func:`load_recording` reads a recording of regions. A region is a part of a program, for example a function. Counters
+are read when the program enters and leaves it. A sample has the counts of one execution of a region. A recording
+contains the samples of several executions of the program: a compressed CSV, and a JSON file with metadata.
 """
 
 import functools
@@ -20,7 +20,9 @@ from cmlib.io import archive
 from cmlib.io.archive.runs import LARGEST_COUNT
 from cmlib.locations import LOCATION_COLUMNS
 
-# Columns that describe a sample; all others are counts of events.
+SCHEMA = 1
+_ADVICE = "Recordings of regions are made by `cmlib compare --keep FOLDER` and `cmlib record-kernels`."
+# Columns that describe a sample. The other columns are counts of events.
 _DESCRIPTIVE_COLUMNS = (
     "function",
     "location",
@@ -31,37 +33,238 @@ _DESCRIPTIVE_COLUMNS = (
     "running",
     "instructions",
 )
-_MOST_COLUMNS = 600  # 480 events at most, and the columns above
-_MOST_EXECUTIONS, _MOST_HEADERS = 5000, 100
+_MOST_COLUMNS = 600  # at most 480 events, and the columns above
+_MOST_EXECUTIONS = 5000
+_MOST_HEADERS = 100
 
 
-def read_regions(path: str | Path | IO[str]) -> pd.DataFrame:
-    """Read the samples in a CSV of regions.
+def load_recording(file: str | Path) -> tuple[dict, dict[str, pd.DataFrame]]:
+    """Read a recording of regions, and normalize its counts.
 
     Parameters
     ----------
-    path : path or file object
-        File, or its text.
+    file : path
+        JSON file with the metadata.
 
     Returns
     -------
-    DataFrame
-        One row per sample. Columns: function and location (str, ``?`` if empty), thread (its number), threads (number
-        of threads; their counts are added up in the sample), work (units of work done), seconds, running (share of the
-        time on counters, 0 to 1), instructions, and the events' counts (float, NaN where not counted).
+    about : dict
+        Metadata.
+    runs : dict of str to DataFrame
+        Normalized samples, keyed by the name of the run. Columns: function, location and events.
+
+    Raises
+    ------
+    CmlibError
+        If the recording cannot be read, or its counts cannot be normalized.
+    """
+    about, text = read_recording(file)
+    per = about.get("per", "instructions")
+    return about, archive.in_recording(file, read_runs, text, per=per)
+
+
+def read_recording(file: str | Path) -> tuple[dict, str]:
+    """Read the metadata and the text of a recording of regions.
+
+    Parameters
+    ----------
+    file : path
+        JSON file with the metadata.
+
+    Returns
+    -------
+    about : dict
+        Metadata.
+    text : str
+        Samples of all executions, as :func:`read_executions` takes them.
+
+    Raises
+    ------
+    CmlibError
+        If the recording cannot be read, or its text was changed.
+    """
+    about = read_about(file)
+    with archive.errors_as(CmlibError, file):
+        return about, archive.read_content(file, about["sha256"]).decode(errors="replace")
+
+
+def read_about(file: str | Path) -> dict:
+    """Read the metadata of a recording of regions.
+
+    Parameters
+    ----------
+    file : path
+        JSON file with the metadata.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    CmlibError
+        If the metadata cannot be read or are not valid.
+    """
+    with archive.errors_as(CmlibError, file):
+        return archive.read_object(file, "a recording of regions", _ADVICE, "stored", "regions")
+
+
+def save_recording(target: str | Path, pieces: Iterable[str], about: Mapping) -> Path:
+    """Write a recording of regions.
+
+    Parameters
+    ----------
+    target : path
+        JSON file for the metadata.
+    pieces : iterable of str
+        Consecutive pieces of the text. They are joined.
+    about : mapping
+        Metadata. The date and the checksum are added.
+
+    Returns
+    -------
+    Path
+        `target`.
+
+    Raises
+    ------
+    CmlibError
+        If the recording cannot be written.
+    """
+    target = Path(target)
+    with archive.errors_as(CmlibError, target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        packed = archive.pack("".join(pieces).encode())
+        archive.write_recording(target, packed, {**about, "date": archive.now()}, schema=SCHEMA)
+    return target
+
+
+def read_runs(text: str, *, per: str = "instructions") -> dict[str, pd.DataFrame]:
+    """Read and normalize the samples of each run in a recording's text.
+
+    A run can consist of several executions with the same input, which counted different events.
+
+    Parameters
+    ----------
+    text : str
+        Text of the recording, as :func:`read_executions` takes it.
+    per : {"instructions", "work"}, default "instructions"
+        Divisor of the counts, as in :func:`normalize`.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Samples, keyed by the name of the run. Columns: function, location and events.
 
     Raises
     ------
     InputError
-        If a column is missing, a sample lacks threads, work or seconds, or a value is not a possible count.
+        If the text is damaged, or a count is missing.
+    """
+    executions_by_run: dict[str, list[pd.DataFrame]] = {}
+    for heading, samples in read_executions(text, functools.partial(normalize, per=per)):
+        run = heading.split()[0]
+        executions_by_run.setdefault(run, []).append(samples)
+    return {run: merge_executions(executions) for run, executions in executions_by_run.items()}
+
+
+def read_executions(
+    text: str, transform: Callable[[pd.DataFrame], pd.DataFrame] = lambda samples: samples
+) -> list[tuple[str, pd.DataFrame]]:
+    """Read the samples of each execution in a recording's text.
+
+    Parameters
+    ----------
+    text : str
+        For each execution, a line ``# run=HEADING``, a line with the names of the columns, and one line per sample.
+    transform : callable, optional
+        Function that is applied to the samples. For example, :func:`normalize`. It must not change the number of rows.
+        It is called once for all executions with the same columns.
+
+    Returns
+    -------
+    list of (str, DataFrame)
+        Heading and samples of each execution. A heading is, for example, ``bad-000 part=0 threads=3``.
+
+    Raises
+    ------
+    InputError
+        If the text is damaged or too large.
+    """
+    headings, lines_by_header = _split_executions(text)
+    # Parsing a CSV has a fixed cost. All executions with the same header are parsed at once, and then separated.
+    samples_by_number: dict[int, pd.DataFrame] = {}
+    for header, lines_by_number in lines_by_header.items():
+        all_lines = list(itertools.chain.from_iterable(lines_by_number.values()))
+        samples = transform(read_regions(io.StringIO("\n".join([header, *all_lines]))))
+        if len(all_lines) != len(samples):
+            raise InputError(f"{len(all_lines)} lines hold {len(samples)} samples")
+        start = 0
+        for number, lines in lines_by_number.items():
+            end = start + len(lines)
+            samples_by_number[number] = samples.iloc[start:end].reset_index(drop=True)
+            start = end
+    return [(heading, samples_by_number[number]) for number, heading in enumerate(headings)]
+
+
+def _split_executions(text: str) -> tuple[list[str], dict[str, dict[int, list[str]]]]:
+    """Split a recording's text into executions.
+
+    Returns the heading of each execution. The second result has the lines of samples, keyed by the header with the
+    names of the columns, and then by the number of the execution.
+    """
+    headings = []
+    lines_by_header: dict[str, dict[int, list[str]]] = {}
+    for number, execution in enumerate(text.split("# run=")[1:]):
+        heading, header, *lines = filter(None, execution.split("\n"))
+        headings.append(heading)
+        # Each process of the execution writes the header again.
+        sample_lines = [line for line in lines if line != header]
+        lines_by_header.setdefault(header, {})[number] = sample_lines
+    if not headings:
+        raise InputError("the text has no line that begins with `# run=`")
+    if len(headings) > _MOST_EXECUTIONS or len(lines_by_header) > _MOST_HEADERS:
+        raise InputError(
+            f"the text has {len(headings):,} executions that counted {len(lines_by_header):,} lists of events; "
+            f"{_MOST_EXECUTIONS:,} executions and {_MOST_HEADERS} lists are the most"
+        )
+    return headings, lines_by_header
+
+
+def read_regions(path: str | Path | IO[str]) -> pd.DataFrame:
+    """Read a CSV file with the samples of regions.
+
+    Parameters
+    ----------
+    path : path or file object
+        The file, or an object with its text.
+
+    Returns
+    -------
+    DataFrame
+        One row per sample. The columns that are not in this list are counts of events (float, NaN if not counted).
+
+        - ``function``, ``location`` : name of the region and its place in the source. ``?`` if unknown.
+        - ``thread`` : number of the thread.
+        - ``threads`` : number of threads whose counts are added up in the sample.
+        - ``work`` : units of work done.
+        - ``seconds`` : duration [s].
+        - ``running`` : fraction of the time in which the events were counted, 0 to 1.
+        - ``instructions`` : count of instructions.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or a value is missing or impossible.
     ArchiveError
-        If the file can't be read.
+        If the file cannot be read.
     """
     content = path.read().encode() if hasattr(path, "read") else archive.read_file(path)
     frame = archive.parse_csv(content, most_columns=_MOST_COLUMNS, dtype={"function": str, "location": str})
-    if missing := [column for column in _DESCRIPTIVE_COLUMNS if column not in frame]:
-        raise InputError(f"{path}: not a file of regions, columns {missing} are missing")
-    # Each process of a program appends its header and samples to the same file.
+    missing_columns = [column for column in _DESCRIPTIVE_COLUMNS if column not in frame]
+    if missing_columns:
+        raise InputError(f"{path}: not a file of regions, columns {missing_columns} are missing")
+    # Each process of a program appends a header and its samples to the same file.
     is_header = frame["thread"].astype(str) == "thread"
     if (frame.loc[is_header].to_numpy(str) != np.array(frame.columns, str)).any():
         raise InputError(
@@ -81,30 +284,33 @@ def read_regions(path: str | Path | IO[str]) -> pd.DataFrame:
 
 
 def _are_counts(values: pd.Series) -> bool:
-    """Return whether all values are missing or possible counts."""
+    """Return True if all values are missing or possible counts."""
     return (values.isna() | values.between(0, LARGEST_COUNT)).all()
 
 
 def normalize(regions: pd.DataFrame, *, per: str = "instructions") -> pd.DataFrame:
-    """Divide the counts of each sample, so that samples of different lengths and numbers of threads are comparable.
+    """Divide the counts of each sample by its instructions or its work.
+
+    Afterwards, samples of different lengths and numbers of threads can be compared.
 
     Parameters
     ----------
     regions : DataFrame
-        From :func:`read_regions`.
+        Result of :func:`read_regions`.
     per : {"instructions", "work"}, default "instructions"
-        ``instructions`` divides by instructions and by the number of threads (AutoPerf, §3.2). ``work`` divides by the
-        units of work, for versions of a program that need different numbers of instructions for the same work.
+        ``instructions`` divides by the number of instructions and by the number of threads (AutoPerf, §3.2). ``work``
+        divides by the units of work. Use it for versions of a program that need different numbers of instructions for
+        the same work.
 
     Returns
     -------
     DataFrame
-        One row per sample. Columns: function, location and the events.
+        One row per sample. Columns: function, location and events.
 
     Raises
     ------
     InputError
-        If a count is missing in a sample, or events were counted only a part of the time (running below 1).
+        If a count is missing, or events were counted only for a part of the time.
     """
     if per == "instructions":
         divisor = regions["instructions"] * regions["threads"]
@@ -112,8 +318,8 @@ def normalize(regions: pd.DataFrame, *, per: str = "instructions") -> pd.DataFra
         divisor = regions["work"]
     else:
         raise InputError(f"per is 'instructions' or 'work'; got {per!r}.")
-    counters = [column for column in regions if column not in _DESCRIPTIVE_COLUMNS]
-    uncounted = [column for column in (per, *counters) if not np.isfinite(regions[column]).all()]
+    events = [column for column in regions if column not in _DESCRIPTIVE_COLUMNS]
+    uncounted = [column for column in (per, *events) if not np.isfinite(regions[column]).all()]
     if uncounted or not (divisor > 0).all():
         names = ", ".join(uncounted) or per
         raise InputError(
@@ -126,242 +332,56 @@ def normalize(regions: pd.DataFrame, *, per: str = "instructions") -> pd.DataFra
             f"{n_partial} of {len(regions)} samples were not counted all the time (running < 1): another perf "
             "took counters away; record this run again"
         )
-    return pd.concat([regions[list(LOCATION_COLUMNS)], regions[counters].div(divisor, axis=0)], axis=1)
+    return pd.concat([regions[list(LOCATION_COLUMNS)], regions[events].div(divisor, axis=0)], axis=1)
 
 
 def merge_executions(executions: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Merge the normalized samples of executions with the same input that counted different events.
+    """Merge the normalized samples of executions that counted different events.
 
-    Samples are matched by function, location and order. Samples without a match are left out. Events that several
-    executions counted are averaged.
+    The first samples of a region in all executions are merged, then the second samples, and so on. Samples that are
+    missing in an execution are dropped. An event that several executions counted is averaged.
 
     Parameters
     ----------
     executions : sequence of DataFrame
-        Columns: function, location and events, as :func:`normalize` returns them.
+        Normalized samples of executions with the same input. Columns: function, location and events.
 
     Returns
     -------
     DataFrame
+        Columns: function, location and all events.
 
     Raises
     ------
     InputError
-        If there is no execution, or no sample matches.
+        If `executions` is empty, or the executions have no region in common.
     """
     if not executions:
         raise InputError("no executions to merge: give at least one with normalized samples")
     if len(executions) == 1:
         return executions[0]
     location_columns = list(LOCATION_COLUMNS)
-    locations = [samples[location_columns].to_numpy() for samples in executions]
-    if all(np.array_equal(other, locations[0]) for other in locations[1:]):
+    first_locations, *other_locations = [samples[location_columns].to_numpy() for samples in executions]
+    if all(np.array_equal(locations, first_locations) for locations in other_locations):
         return pd.concat([executions[0][location_columns], _average_events(executions)], axis=1)
-    indexed = []
+    numbered = []
     for samples in executions:
         invocation = samples.groupby(location_columns).cumcount()
         samples = samples.assign(invocation=invocation)
-        indexed.append(samples.set_index([*location_columns, "invocation"]))
-    common = pd.concat([samples[[]] for samples in indexed], axis=1, join="inner").index
-    if not len(common):
+        numbered.append(samples.set_index([*location_columns, "invocation"]))
+    common_index = pd.concat([samples[[]] for samples in numbered], axis=1, join="inner").index
+    if not len(common_index):
         raise InputError(
             f"{len(executions)} parts have no invocation of the same function in common: not the same program"
         )
-    merged = _average_events([samples.loc[common] for samples in indexed])
+    merged = _average_events([samples.loc[common_index] for samples in numbered])
     return merged.reset_index().drop(columns="invocation")
 
 
-def read_runs(text: str, *, per: str = "instructions") -> dict[str, pd.DataFrame]:
-    """Read and normalize the samples of each run in a recording's text.
-
-    A run is one or several executions with the same input, which count different events. They are merged.
-
-    Parameters
-    ----------
-    text : str
-    per : {"instructions", "work"}, default "instructions"
-        Divisor of the counts, as :func:`normalize` takes it.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        Samples by the run's name. Columns: function, location and events.
-
-    Raises
-    ------
-    InputError
-        If the text is damaged, or a count is missing.
-    """
-    executions_by_run: dict[str, list[pd.DataFrame]] = {}
-    for heading, samples in read_executions(text, functools.partial(normalize, per=per)):
-        run = heading.split()[0]
-        executions_by_run.setdefault(run, []).append(samples)
-    return {run: merge_executions(executions) for run, executions in executions_by_run.items()}
-
-
-def read_executions(
-    text: str, transform: Callable[[pd.DataFrame], pd.DataFrame] = lambda samples: samples
-) -> list[tuple[str, pd.DataFrame]]:
-    """Read the samples of each execution in a recording's text, in order.
-
-    An execution is a line ``# run=HEADING``, a header with the names of columns, and a line for each sample.
-
-    Parameters
-    ----------
-    text : str
-    transform : callable, optional
-        Function of samples (DataFrame) that keeps the rows, such as :func:`normalize`. It is called once for all
-        executions with the same header.
-
-    Returns
-    -------
-    list of (str, DataFrame)
-        Heading, such as ``bad-000 part=0 threads=3``, and samples of each execution, as :func:`read_regions` or
-        `transform` returns them.
-
-    Raises
-    ------
-    InputError
-        If the text is damaged or too large.
-    """
-    headings = []
-    # Lines of samples by header, then by number of the execution.
-    lines_by_header: dict[str, dict[int, list[str]]] = {}
-    for number, execution in enumerate(text.split("# run=")[1:]):
-        heading, header, *lines = filter(None, execution.split("\n"))
-        headings.append(heading)
-        # Each process of the execution writes the header.
-        sample_lines = [line for line in lines if line != header]
-        lines_by_header.setdefault(header, {})[number] = sample_lines
-    if not headings:
-        raise InputError("the text has no line that begins with `# run=`")
-    if len(headings) > _MOST_EXECUTIONS or len(lines_by_header) > _MOST_HEADERS:
-        raise InputError(
-            f"the text has {len(headings):,} executions that counted {len(lines_by_header):,} lists of events; "
-            f"{_MOST_EXECUTIONS:,} executions and {_MOST_HEADERS} lists are the most"
-        )
-    samples_by_number = {}
-    for header, lines_by_number in lines_by_header.items():
-        # Parsing a CSV has a fixed cost: all executions with the same header are parsed at once, and then separated.
-        csv_text = "\n".join([header, *itertools.chain.from_iterable(lines_by_number.values())])
-        samples = transform(read_regions(io.StringIO(csv_text)))
-        n_lines = sum(len(lines) for lines in lines_by_number.values())
-        if n_lines != len(samples):
-            raise InputError(f"{n_lines} lines hold {len(samples)} samples")
-        start = 0
-        for number, lines in lines_by_number.items():
-            end = start + len(lines)
-            samples_by_number[number] = samples.iloc[start:end].reset_index(drop=True)
-            start = end
-    return [(heading, samples_by_number[number]) for number, heading in enumerate(headings)]
-
-
 def _average_events(executions: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return a column for each event of any execution: its counts, or their mean if several executions have it."""
+    """Return one column per event: its counts, averaged if several executions counted the event."""
     counts = [samples.drop(columns=list(LOCATION_COLUMNS), errors="ignore") for samples in executions]
     all_columns = np.hstack(counts)
     events = pd.Index([event for frame in counts for event in frame])
     means = {event: all_columns[:, events == event].mean(axis=1) for event in events.unique()}
     return pd.DataFrame(means, index=counts[0].index)
-
-
-SCHEMA = 1
-_ADVICE = "Recordings of regions are made by `cmlib compare --keep FOLDER` and `cmlib record-kernels`."
-
-
-def load_recording(file: str | Path) -> tuple[dict, dict[str, pd.DataFrame]]:
-    """Load a recording of regions.
-
-    Parameters
-    ----------
-    file : path
-        JSON file with the metadata.
-
-    Returns
-    -------
-    about : dict
-        Metadata.
-    runs : dict of str to DataFrame
-        Normalized samples by run, as :func:`read_runs` returns them.
-
-    Raises
-    ------
-    CmlibError
-        If the recording can't be read, or its counts can't be normalized.
-    """
-    about, text = read_recording(file)
-    return about, archive.in_recording(file, read_runs, text, per=about.get("per", "instructions"))
-
-
-def read_recording(file: str | Path) -> tuple[dict, str]:
-    """Read the metadata and the text of a recording of regions.
-
-    Parameters
-    ----------
-    file : path
-        JSON file with the metadata.
-
-    Returns
-    -------
-    about : dict
-    text : str
-
-    Raises
-    ------
-    CmlibError
-        If the recording can't be read, or the text was changed after recording.
-    """
-    about = read_about(file)
-    with archive.errors_as(CmlibError, file):
-        return about, archive.read_content(file, about["sha256"]).decode(errors="replace")
-
-
-def read_about(file: str | Path) -> dict:
-    """Read the metadata of a recording of regions, without its samples.
-
-    Parameters
-    ----------
-    file : path
-        JSON file with the metadata.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    CmlibError
-        If the metadata can't be read or are not valid.
-    """
-    with archive.errors_as(CmlibError, file):
-        return archive.read_object(file, "a recording of regions", _ADVICE, "stored", "regions")
-
-
-def save_recording(target: str | Path, pieces: Iterable[str], about: Mapping) -> Path:
-    """Write a recording of regions.
-
-    Parameters
-    ----------
-    target : path
-        JSON file for the metadata.
-    pieces : iterable of str
-        Pieces of the text, which are joined and written beside `target`.
-    about : mapping
-        Metadata, without the date and the checksum.
-
-    Returns
-    -------
-    Path
-        `target`.
-
-    Raises
-    ------
-    CmlibError
-        If the recording can't be written.
-    """
-    target = Path(target)
-    with archive.errors_as(CmlibError, target.parent):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        packed = archive.pack("".join(pieces).encode())
-        archive.write_recording(target, packed, {**about, "date": archive.now()}, schema=SCHEMA)
-    return target

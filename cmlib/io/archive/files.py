@@ -256,8 +256,8 @@ def unpack(packed: bytes, file: str | Path) -> bytes:
     Raises
     ------
     ArchiveError
-        If the content is damaged or not compressed. Also if the result has more than 512 MiB, or more than 64 MiB and
-        100 times the compressed size.
+        If the content is damaged or not compressed. Also if the result is too large: 100 times the compressed size are
+        allowed, but at least 64 MiB and at most 512 MiB.
     """
     most = min(max(_ALWAYS, _RATIO * len(packed)), _AT_MOST)
     opener = next((opener for magic, opener in _OPENERS.items() if packed.startswith(magic)), gzip.open)

@@ -36,8 +36,8 @@ class Recognised(NamedTuple):
     Attributes
     ----------
     tables : tuple of str
-        Tables with the most of the names. The most common processors come first, then the largest tables. Empty if no
-        table has two of the names and half of them.
+        Tables that contain the most names. The most common processors come first, then the largest tables. Empty if no
+        table contains at least two names and half of the names.
     matched : int
         Number of names in these tables.
     named : int
@@ -82,7 +82,7 @@ def find_processor(machines: Iterable[dict], names: Iterable[str], core: str = "
 
 
 def processor_by_names(names: Iterable[str]) -> str | None:
-    """Find the processor with the most of the names in its event table.
+    """Find the processor whose event table contains the most names.
 
     Parameters
     ----------
@@ -92,8 +92,12 @@ def processor_by_names(names: Iterable[str]) -> str | None:
     Returns
     -------
     str or None
-        For example, ``amd_zen5``. If several processors have the same number of names, one of the most common
-        processors. Otherwise ``intel`` or ``arm`` if only that vendor has some of the names. None if unknown.
+        One of:
+
+        - The name of a processor. For example, ``amd_zen5``. If several processors match equally well, the most common
+          one.
+        - ``intel`` or ``arm``, if only the vendor can be found.
+        - None, if the names match no processor.
     """
     tables = recognise(names).tables
     if len(tables) == 1 or (tables and tables[0] in _MOST_COMMON):
@@ -128,7 +132,7 @@ def core_pmu(names: Iterable[str]) -> str:
 
 
 def recognise(names: Iterable[str]) -> Recognised:
-    """Find the event tables with the most of some names.
+    """Find the event tables that contain the most names.
 
     Parameters
     ----------

@@ -27,12 +27,12 @@ def usual_event_table() -> pd.DataFrame:
 
 
 def counters_with_role(role: str, counters: Iterable[str]) -> list[str]:
-    """Select the events that have a role on any machine.
+    """Select the events with a role.
 
     Parameters
     ----------
-    role : str
-        For example, ``contention``.
+    role : {"cycles", "contention"}
+        ``contention`` selects events that count conflicts between threads.
     counters : iterable of str
         Names of events.
 

@@ -99,7 +99,7 @@ def _list_names_by_code(names: list[str], machine: Mapping) -> dict[int, str]:
 def _list_names_by_spelling(names: list[str], machine: Mapping) -> dict[str, str]:
     """Return the names in the machine's event table, keyed by normalized name.
 
-    If the machine is unknown, the table with the most of the names is used.
+    If the machine is unknown, the table that contains the most names is used.
     """
     if machine.get("vendor") or machine.get("model_name"):
         table_name = find_table_name(machine)
