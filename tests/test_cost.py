@@ -117,7 +117,7 @@ def test_what_intervals_do_not_tell_is_said_with_the_reason():
     stores = cycles.assign(**{"LLC-store-misses": 9 * loads["LLC-load-misses"]})
     reasons = {
         "too few intervals": few,
-        "don't vary": steady,
+        "constant": steady,
         "no miss": none,
         "time scales": unlike,
         "stores miss 9 times": cost.predict_change(stores, loads, -misses),
@@ -131,7 +131,9 @@ def test_what_intervals_do_not_tell_is_said_with_the_reason():
 
 def test_what_was_not_counted_is_named():
     cycles, loads, _ = planted(90, n=50)
-    with pytest.raises(ValueError, match="no column of misses among instructions, cycles: misses are called"):
+    with pytest.raises(
+        ValueError, match="no column of misses was found among instructions, cycles. Possible names"
+    ):
         cost.predict_change(cycles, cycles, -0.001)
     with pytest.raises(ValueError, match="no interval has instructions"):
         cost.predict_change(cycles * np.nan, loads, -0.001)

@@ -1,8 +1,8 @@
-"""Estimate what a cache miss costs in cycles, from a program's intervals and from measured changes of misses.
+"""Estimate what a cache miss costs in cycles.
 
-:func:`rates` computes cycles and misses per instruction by interval, :func:`slope` the cycles that come with one more
-miss. :func:`predict_change` predicts the change of cycles per instruction for a change of misses, and
-:func:`savings_without_misses` estimates the cycles that would be saved without the misses of each cache.
+:func:`savings_without_misses` estimates the cycles that a program would save without the misses of each cache.
+:func:`predict_change` predicts the change of cycles for a change of misses. :class:`PooledCost` is the model of both.
+It combines the program's own intervals with costs that were measured for other programs.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-"""Learn the cost of misses from measured changes, and measure how good the predictions for other suites are.
+"""Fit the model of the cost of misses to measurements, and measure how good its predictions are.
 
-:func:`changes` loads the measurements. :func:`learn` fits a model and sets the width of its prediction intervals.
-:func:`held_out` predicts each suite with a model that learned from the others, and :func:`coverage` counts how many of
-these intervals hold the measured change.
+:func:`changes` reads the measurements: programs whose misses were changed by another cache size or by fewer
+prefetchers. :func:`learn` fits a model. :func:`held_out` predicts each suite with a model that was fitted to the other
+suites, and :func:`coverage` summarizes these predictions.
 """
 
 from collections.abc import Sequence
@@ -13,60 +13,70 @@ import pandas as pd
 from cmlib import places
 from cmlib.cost.pooled import PooledCost
 
-# Settings under which the programs were measured: sizes of the last-level cache, and the prefetchers left on.
+# Settings of the measurements: sizes of the last-level cache, and the only prefetcher that was left on.
 LARGER_CACHE = ("3.5 MiB", "7 MiB", "14 MiB", "19.25 MiB")
 PREFETCHERS = ("none", "DCUI", "DCUP", "L2A", "L2P")
-COVERAGE = 0.9  # share of the programs that prediction intervals are made to hold
-_MISS = 2 / (1 - COVERAGE)  # weight of a missed measurement in the interval score
+COVERAGE = 0.9  # share of the programs for which prediction intervals are calibrated
+_PENALTY = 2 / (
+    1 - COVERAGE
+)  # weight of the distance of a measurement outside its interval in the interval score
 
 
 def changes(settings: Sequence[str] = LARGER_CACHE) -> tuple[pd.DataFrame, pd.Series]:
-    """Load the measured effect of changed misses on 29 programs of SPEC CPU2006 (20) and CPU2017 (9).
+    """Read the measured effect of changed misses on 29 programs of SPEC CPU2006 (20) and CPU2017 (9).
+
+    Before each change, the last-level cache had 1.75 MiB and all prefetchers were on.
 
     Parameters
     ----------
     settings : sequence of str
-        Changed settings. The setting before the change is a last-level cache of 1.75 MiB with all prefetchers on.
-        Either the size of the cache, or the only prefetcher left on: ``none``, ``DCUI``, ``DCUP``, ``L2A``, ``L2P``.
+        Settings after the change. A setting is a cache size, for example ``7 MiB``, or the only prefetcher that was
+        left on: ``DCUI``, ``DCUP``, ``L2A``, ``L2P`` or ``none``.
 
     Returns
     -------
     X : DataFrame
-        What :meth:`PooledCost.fit` takes; ``suite`` (such as ``CINT2006``: the integer programs of SPEC CPU2006),
-        ``release`` (``CPU2006`` or ``CPU2017``), ``setting``; and ``stores_change`` of misses of stores per
-        instruction.
+        One row per change. It has the columns for :meth:`PooledCost.fit` and these:
+
+        - ``suite``: for example ``CINT2006``, the integer programs of SPEC CPU2006
+        - ``release``: ``CPU2006`` or ``CPU2017``
+        - ``setting``: setting after the change
+        - ``stores_change``: change of the misses of stores per instruction
     y : Series
-        Measured change of cycles per instruction.
+        Measured change of cycles per instruction. Index: row of X.
     """
     folder = places.shipped("cost")
-    table = pd.read_csv(folder / "changes.csv").merge(pd.read_csv(folder / "programs.csv"), on="program")
-    table = table[table["setting"].isin(list(settings))].reset_index(drop=True)
-    return table.drop(columns="cycles_change"), table["cycles_change"]
+    all_changes = pd.read_csv(folder / "changes.csv").merge(
+        pd.read_csv(folder / "programs.csv"), on="program"
+    )
+    selected = all_changes[all_changes["setting"].isin(list(settings))].reset_index(drop=True)
+    return selected.drop(columns="cycles_change"), selected["cycles_change"]
 
 
 def learn(X: pd.DataFrame, y: pd.Series, *, other_processor: bool = False) -> PooledCost:
-    """Fit a model of the cost of misses, and set the width of its prediction intervals.
+    """Fit a model of the cost of misses, and calibrate its prediction intervals.
 
-    The width is calibrated by cross-conformal prediction over suites: the changes of each suite in X are predicted by
-    a model that learned from the other suites in X. Each error is divided by the standard deviation of its
-    prediction. The half-width is the 90 % quantile over programs of the largest such quotient of each program, in the
-    suite where this quantile is largest. So intervals are meant to hold for 90 % of the programs of a new suite, at all
-    sizes of the cache at once.
+    Intervals are calibrated for 90 % of the programs of a new suite, for all cache sizes at once. Notes describe the
+    method.
 
     Parameters
     ----------
     X : DataFrame
-        One row per change, as :func:`changes` returns it, of at least two suites. Only changes by
-        larger caches are learned from.
+        One row per change, from :func:`changes`, of at least two suites. Only changes of the cache size are used.
     y : Series
         Measured change of cycles per instruction.
     other_processor : bool, default False
-        As for :func:`cmlib.cost.default_cost_model`.
+        If True, the model is for another processor, as in :func:`cmlib.cost.default_cost_model`.
 
     Returns
     -------
     PooledCost
-        Fitted, with ``half_width_`` set.
+        Fitted model with ``half_width_``.
+
+    Notes ----- The method is cross-conformal prediction. The changes of each suite are predicted by a model that was
+    fitted to the other suites. Each error is divided by the standard deviation of its prediction. Each program has
+    several such quotients, of which the largest is used. The half-width is the 90 % quantile over the programs of a
+    suite, for the suite with the largest quantile.
     """
     model = _fit(X, y, other_processor)
     _set_widths(model, X, _predict_each_suite(X, y, other_processor))
@@ -76,27 +86,30 @@ def learn(X: pd.DataFrame, y: pd.Series, *, other_processor: bool = False) -> Po
 def held_out(
     X: pd.DataFrame, y: pd.Series, *, by: str = "suite", other_processor: bool = False
 ) -> pd.DataFrame:
-    """Predict the changes of each suite (or release, or program) by a model that learned from the others.
+    """Predict the changes of each suite with a model that was fitted to the other suites.
 
     Parameters
     ----------
     X : DataFrame
-        The first result of :func:`changes`, one row per change. Without its column ``stores_change``, misses of
-        stores are assumed to change in proportion to those of loads.
+        One row per change, from :func:`changes`. Without the column ``stores_change``, misses of stores are assumed to
+        change in proportion to misses of loads.
     y : Series
         Measured change of cycles per instruction.
     by : {"suite", "release", "program"}, default "suite"
-        Column whose values are left out one after the other.
+        Column with the groups that are left out in turn.
     other_processor : bool, default False
-        True to ignore the costs in the other programs, as for another processor.
+        If True, the models are for another processor. They do not use the costs of the other programs.
 
     Returns
     -------
     DataFrame
-        One row for each row of X: ``program``, ``suite``, ``release``, ``setting``; ``measured``, ``predicted``,
-        ``low`` and ``high`` in percent of the cycles before the change, positive if cycles are saved; ``constant``,
-        the half-width of an interval that is equally wide for all programs at this setting, calibrated on the same
-        other suites; and ``cost`` of a miss [cycles].
+        One row per row of X. Savings are in percent of the cycles before the change, and positive if cycles are saved.
+
+        - ``program``, ``suite``, ``release`` and ``setting``
+        - ``measured`` and ``predicted``: savings
+        - ``low`` and ``high``: ends of the prediction interval
+        - ``constant``: half-width of an interval that is equal for all programs at the same setting
+        - ``cost``: cost of a miss [cycles]
     """
     parts = []
     for _, rows in X.groupby(by, sort=False):
@@ -105,8 +118,9 @@ def held_out(
         cross_predictions = _predict_each_suite(X.loc[other_rows], y[other_rows], other_processor)
         _set_widths(model, X.loc[other_rows], cross_predictions)
         low, high = model.predict_interval(rows)
-        table = {"measured": y[rows.index], "predicted": model.predict(rows), "low": high, "high": low}
-        predicted = pd.DataFrame(table, rows.index).mul(-100 / rows["cycles"], axis=0)
+        # A saving is a negative change, so the ends of the interval are exchanged.
+        columns = {"measured": y[rows.index], "predicted": model.predict(rows), "low": high, "high": low}
+        predicted = pd.DataFrame(columns, rows.index).mul(-100 / rows["cycles"], axis=0)
         constant = rows["setting"].map(_calibrate_constant_widths(X.loc[other_rows], cross_predictions))
         names = rows[["program", "suite", "release", "setting"]]
         parts.append(names.join(predicted).assign(constant=constant, cost=model.posterior(rows)["cost"]))
@@ -124,12 +138,18 @@ def coverage(predictions: pd.DataFrame) -> pd.Series:
     Returns
     -------
     Series
-        ``programs`` and ``changes`` (numbers of); ``holds``, changes inside their interval [%]; ``bias``, ``error``
-        and ``nothing``: mean of predicted minus measured, mean absolute error, and the mean absolute error of
-        predicting that nothing changes [% of all cycles]; ``half_width``, median [% of all cycles]; ``score``, mean
-        interval score (the width, plus 20 times the distance of a measurement outside; less is better; Gneiting and
-        Raftery, Strictly proper scoring rules, JASA 2007); ``constant_holds`` and ``constant_score``, the same for
-        intervals of constant width.
+        The index has these names. Errors and widths are in percent of all cycles.
+
+        - ``programs`` and ``changes``: how many
+        - ``holds``: changes inside their interval [%]
+        - ``bias``: mean of predicted minus measured
+        - ``error``: mean absolute error
+        - ``nothing``: mean absolute error of the prediction that nothing changes
+        - ``half_width``: median half-width
+        - ``score``: mean interval score, which is the width plus 20 times the distance of a measurement outside the
+        interval.
+          Less is better (Gneiting and Raftery, Strictly proper scoring rules, JASA 2007).
+        - ``constant_holds`` and ``constant_score``: the same for intervals of constant width
     """
     measured, predicted = predictions["measured"], predictions["predicted"]
     low, high = predictions["low"], predictions["high"]
@@ -151,18 +171,19 @@ def coverage(predictions: pd.DataFrame) -> pd.Series:
 
 
 def _fit(X, y, other_processor):
-    """Fit a PooledCost to the changes by larger caches."""
-    larger = X["setting"].isin(LARGER_CACHE)
-    model = PooledCost().fit(X[larger], y[larger])
+    """Fit a model to the changes of the cache size."""
+    is_larger_cache = X["setting"].isin(LARGER_CACHE)
+    model = PooledCost().fit(X[is_larger_cache], y[is_larger_cache])
     if other_processor:
-        model.spread_ = np.inf
+        model.spread_ = np.inf  # the costs of the other programs then have no influence
     return model
 
 
 def _predict_each_suite(X, y, other_processor):
-    """Predict each suite from the other suites in X: DataFrame of ``error`` and ``scale`` [cycles per instruction].
+    """Predict the changes of each suite with a model that was fitted to the other suites in X.
 
-    Misses of stores are assumed to change in proportion to those of loads, unless users say otherwise.
+    Misses of stores are assumed to change in proportion to misses of loads. Returns a DataFrame with the ``error`` and
+    the standard deviation ``scale`` of each prediction [cycles per instruction].
     """
     parts = []
     for _, rows in X.groupby("suite", sort=False):
@@ -175,23 +196,22 @@ def _predict_each_suite(X, y, other_processor):
 
 
 def _set_widths(model, X, predictions):
-    """Set the half-width of a model's intervals from predictions of left-out suites (:func:`_predict_each_suite`)."""
-    quotient = predictions["error"].abs() / predictions["scale"]
-    larger = X["setting"].isin(LARGER_CACHE)
-    model.half_width_ = _find_largest_quantile(quotient[larger], X)
+    """Set the half-width of a model's intervals from the errors of :func:`_predict_each_suite`."""
+    relative_error = predictions["error"].abs() / predictions["scale"]
+    is_larger_cache = X["setting"].isin(LARGER_CACHE)
+    model.half_width_ = _find_largest_quantile(relative_error[is_larger_cache], X)
 
 
 def _calibrate_constant_widths(X, predictions):
-    """Return half-widths [% of all cycles] by setting calibrated as a model's intervals are."""
+    """Return the half-width of intervals of constant width [% of all cycles], as a dict by setting."""
     errors = (100 * predictions["error"] / X["cycles"]).abs()
     return {setting: _find_largest_quantile(rows, X) for setting, rows in errors.groupby(X["setting"])}
 
 
 def _find_largest_quantile(values, X):
-    """Return the quantile COVERAGE of the suite where it is largest, with conformal correction.
+    """Return the quantile COVERAGE of the suite with the largest quantile, with conformal correction.
 
-    The quantile is over programs, each with its largest value, so that it holds for all changes of a program at once.
-    A new suite may be as hard to predict as the hardest of these.
+    Only the largest value of each program is used, so the quantile is valid for all changes of a program at once.
     """
     largest = values.groupby([X["suite"].loc[values.index], X["program"].loc[values.index]]).max()
     quantiles = []
@@ -202,7 +222,7 @@ def _find_largest_quantile(values, X):
 
 
 def _score_interval(measured, low, high):
-    """Return the interval score of each measurement, for intervals that hold with probability COVERAGE."""
+    """Return the interval score of each measurement, for intervals with probability COVERAGE."""
     below = (low - measured).clip(lower=0)
     above = (measured - high).clip(lower=0)
-    return high - low + _MISS * (below + above)
+    return high - low + _PENALTY * (below + above)

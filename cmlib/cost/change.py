@@ -1,6 +1,6 @@
-"""Predict how a program's cycles change if its cache misses change.
+"""Predict how the cycles of a program change if its cache misses change.
 
-:func:`predict_change` takes the counts of a run by interval and a change of misses per instruction, and returns a
+:func:`predict_change` takes the counts of a run and a change of misses per instruction. It returns a
 :class:`Prediction`.
 """
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["reason_unreliable"]
 
-SURE = 2.0  # a slope is reliable if it exceeds 0 by this number of its standard errors
-MOST_STORES = 2.0  # with more misses of stores per miss of loads, the cost of loads' misses is not reliable
+LEAST_STANDARD_ERRORS = 2.0  # a slope is reliable if it exceeds this number of its standard errors
+_MOST_STORES = 2.0  # with more misses of stores per miss of a load, the cost of a miss is not reliable
 
 
 class Prediction(NamedTuple):
@@ -28,16 +28,16 @@ class Prediction(NamedTuple):
 
     Attributes
     ----------
-    change, low, high : float
-        Change of cycles per instruction, and the ends of its prediction interval. The ends are NaN if misses increase:
-        the coverage of such intervals was not measured.
+    change : float
+        Change of cycles per instruction.
+    low, high : float
+        Ends of the prediction interval. They are NaN if misses increase, because such intervals were not tested.
     cost : float
         Cost of a miss [cycles].
     known : bool
-        True if the program's own intervals determine the cost. If False, the numbers are mostly those of other
-        programs.
+        True if the program's own intervals determine the cost. Otherwise the cost is mostly based on other programs.
     reason : str
-        Why the intervals do not determine the cost; empty if they do.
+        Reason why the intervals do not determine the cost; "" if they do.
     """
 
     change: float
@@ -61,35 +61,32 @@ def predict_change(
 
     Parameters
     ----------
-    cycles_run, misses_run : DataFrame
-        Intervals of a run with cycles and of one with misses of loads, as :func:`cmlib.cost.rates` takes them. Both
-        may be the same run.
+    cycles_run : DataFrame
+        Intervals of a run with cycles, as for :func:`cmlib.cost.rates`.
+    misses_run : DataFrame
+        Intervals of a run with misses of loads. It may be the same run.
     change : float
         Change of misses per instruction; negative for fewer misses.
     stores_change : float, optional
         Change of the misses of stores per instruction. Default: in proportion to `change`.
     misses : str, optional
-        Column of the misses. Default: loads that miss the last-level cache.
+        Column with the misses. Default: misses of loads in the last-level cache.
     model : PooledCost, optional
-        Default: learned from 29 programs of SPEC CPU2006 and CPU2017 on a Xeon Gold 5120
-        (:func:`cmlib.cost.default_cost_model`). Use ``default_cost_model(other_processor=True)`` for another processor,
-        or for other misses than those of loads in the last level.
+        Default: :func:`cmlib.cost.default_cost_model`. It was fitted to 29 programs of SPEC on a Xeon Gold 5120. For
+        another processor or for other misses, use ``default_cost_model(other_processor=True)``.
 
     Returns
     -------
     Prediction
-        Change of cycles per instruction with its interval, cost of a miss, and whether the intervals determine it.
 
     Raises
     ------
     ValueError
-        If a column is missing, or nothing was counted.
+        If a column is missing, or if nothing was counted.
 
-    Notes
-    -----
-    The intervals are made to hold for 90 % of the programs of a suite that the model did not learn from, at all sizes
-    of the cache at once. How many held was measured for four suites, each left out in turn: `docs/cost.md` has the
-    numbers, `data/cost/coverage.csv` the details.
+    Notes ----- The intervals are calibrated for 90 % of the programs of a new suite, for all cache sizes at once. Their
+    coverage was measured on four suites, each with a model that was fitted to the others. `docs/cost.md` summarizes the
+    results, and `data/cost/coverage.csv` contains them.
     """
     row = rates_row(rates(cycles_run, misses_run, misses=misses)).assign(change=float(change))
     if stores_change is not None:
@@ -105,46 +102,48 @@ def predict_change(
 
 
 def rates_row(intervals):
-    """Summarize a program's intervals in one row, as :class:`cmlib.cost.PooledCost` takes it.
+    """Summarize the intervals of a program in one row for :class:`cmlib.cost.PooledCost`.
 
     Parameters
     ----------
     intervals : DataFrame
-        From :func:`cmlib.cost.rates`, one row per interval: cycles, misses and possibly stores per instruction.
+        One row per interval, from :func:`cmlib.cost.rates`.
 
     Returns
     -------
     DataFrame
-        One row: ``cycles``, ``misses`` and ``stores`` (0 if not counted), means per instruction; ``slope`` [cycles per
-        miss] and its ``stderr``; and ``intervals``, their number. The change of misses is to be added.
+        One row. Columns:
+
+        - ``cycles``, ``misses`` and ``stores``: means per instruction. ``stores`` is 0 if it was not counted.
+        - ``slope``: slope of cycles over misses [cycles per miss], with its standard error ``stderr``
+        - ``intervals``: number of intervals
     """
-    steepness, stderr = slope(intervals["cycles"], intervals["misses"])
+    cycles_per_miss, stderr = slope(intervals["cycles"], intervals["misses"])
     means = intervals.mean().reindex(["cycles", "misses", "stores"], fill_value=0.0)
-    return pd.DataFrame([means]).assign(slope=steepness, stderr=stderr, intervals=len(intervals))
+    return pd.DataFrame([means]).assign(slope=cycles_per_miss, stderr=stderr, intervals=len(intervals))
 
 
 def reason_unreliable(row: pd.Series | dict) -> str:
-    """Return the reason why a program's intervals do not determine the cost of its misses; "" if they do.
+    """Return the reason why a program's intervals do not determine the cost of its misses.
 
     Parameters
     ----------
     row : Series or dict
-        A row of :func:`cmlib.cost.changes`: cycles, misses and stores per instruction, slope, stderr, number of
-        intervals.
+        Cycles, misses and stores per instruction, slope, stderr and number of intervals, from :func:`rates_row`.
 
     Returns
     -------
     str
-        A clause, such as "no miss was counted".
+        A clause. For example, "no miss was counted". Empty if the intervals determine the cost.
     """
     if row["misses"] <= 0:
         return "no miss was counted"
     if not np.isfinite(row["stderr"]):
-        return f"misses don't vary, or there are too few intervals ({row['intervals']:.0f})"
-    if "stores_change" not in row and row["stores"] > MOST_STORES * row["misses"]:
+        return f"misses are constant, or there are too few intervals ({row['intervals']:.0f})"
+    if "stores_change" not in row and row["stores"] > _MOST_STORES * row["misses"]:
         times = row["stores"] / row["misses"]
         return f"stores miss {times:.0f} times as often as loads, and their change is not given"
-    if row["slope"] < SURE * row["stderr"]:
+    if row["slope"] < LEAST_STANDARD_ERRORS * row["stderr"]:
         cost = f"{row['slope']:.0f} cycles a miss, standard error {row['stderr']:.0f}"
         return f"cycles do not follow misses in the same way on all time scales: {cost}"
     return ""

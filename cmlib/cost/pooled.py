@@ -1,7 +1,7 @@
-"""Model the cost of a cache miss from a program's own intervals and from measurements of other programs.
+"""Model the cost of a cache miss.
 
-:class:`PooledCost` combines the slope of cycles over misses in a program's intervals with the costs that were measured
-for other programs. :func:`default_cost_model` returns the model that cmlib comes with.
+:class:`PooledCost` combines two sources: the slope of cycles over misses in a program's intervals, and the costs that
+were measured for other programs. :func:`default_cost_model` returns the fitted model of cmlib.
 """
 
 from __future__ import annotations
@@ -17,58 +17,56 @@ from cmlib import places
 from cmlib.errors import InputError
 
 COSTS = np.geomspace(1, 1e5, 200)[None, :]  # grid of costs [cycles/miss] on which distributions are computed
-TINY = 1e-9  # keeps denominators above 0
+_TINY = 1e-9  # added to denominators, so that they are above 0
 _DEGREES_OF_FREEDOM = 4  # of Student's t, so that a few slopes that are far off have little weight
-# The constants spread_, slope_error_ and store_weight_ have log-normal priors: the medians, and the standard deviation
-# of the logarithms.
+# The constants spread_, slope_error_ and store_weight_ have log-normal priors with these medians and this standard
+# deviation of the logarithms.
 _PRIOR_LOG_MEDIANS = np.log([0.5, 0.3, 0.25])
 _PRIOR_LOG_STD = 0.5
-# Cycles per miss at which the search for the constants begins. Any plausible latency will do.
+# Start of the search for the constant center_ [cycles per miss]. Any plausible latency is suitable.
 _FIRST_CENTER = 100.0
-_FIRST_STEP = 0.15  # of the search, in the logarithms of the constants
-_RELATIVE_ERROR = 0.1  # of a measured change of cycles
+_FIRST_STEP = 0.15  # first step of the search, in the logarithms of the constants
+_RELATIVE_ERROR = 0.1  # relative error of a measured change of cycles
 _FITTED = ("center_", "spread_", "slope_error_", "store_weight_", "half_width_")
 
 
 class PooledCost:
     """Predict the change of cycles per instruction from a change of misses per instruction.
 
-    Each program has one cost c of a miss of a load [cycles]. Misses of stores cost cycles, too. They are not modeled by
-    themselves: if a program has s misses of stores per miss of a load, its c is larger by the factor
-    1 + store_weight * s. The logarithm of c is normally distributed over programs::
-
-        log c ~ N(log(center * (1 + store_weight * s)), spread²)
-
-    This distribution is truncated at two upper limits. A miss costs no more than the latency of memory. Without its
-    misses, the program still takes at least 1/width cycles per instruction.
-
-    The slope of cycles over misses in the program's intervals is a measurement of c. It has Student's t-distribution
-    with location c and scale sqrt(stderr² + (slope_error * slope)²).
-
-    The four constants center, spread, slope_error and store_weight are learned from programs that were measured before
-    and after their misses changed.
-
     Parameters
     ----------
     latency : float, default 300
-        Latency of memory [cycles]. It limits the cost of a load's miss. The limit of c is higher if stores miss, by the
-        factor above.
+        Latency of memory [cycles]. A miss of a load costs no more than this.
     width : float, default 4
-        Most instructions that retire in a cycle.
+        Largest number of instructions that retire in a cycle.
     noise : float, default 1
-        Standard deviation of cycles between runs [% of the cycles].
+        Standard deviation of the cycles between runs [% of the cycles].
     min_std : float, default 4
         Standard deviation of a prediction if the cost of a miss is known exactly [% of the cycles]. It is above 0
-        because prefetches and misses of stores can change the cycles without a change of the loads' misses.
+        because prefetches and misses of stores can change the cycles, too.
 
     Attributes
     ----------
     center_, spread_, slope_error_, store_weight_ : float
-        The constants above. :meth:`fit` sets them.
+        Constants of the model, which Notes explain. :meth:`fit` sets them.
     half_width_ : float
-        Half the width of a prediction interval [standard deviations of the prediction]. :meth:`fit` does not set it,
-        because it has to be calibrated with programs from which the constants were not learned.
-        :func:`cmlib.cost.learn` sets it.
+        Half-width of a prediction interval [standard deviations of the prediction]. :func:`cmlib.cost.learn` sets it,
+        and :meth:`fit` does not. It must be calibrated with programs to which the model was not fitted.
+
+    Notes
+    -----
+    Each program has one cost c of a miss of a load [cycles]. Its logarithm is normally distributed over programs::
+
+        log c ~ N(log(center * (1 + store_weight * s)), spread²)
+
+    Here s is the number of misses of stores per miss of a load. Misses of stores cost cycles, too. The model adds their
+    cost to c, because it has no separate cost for them.
+
+    Two limits truncate the distribution. A miss of a load costs no more than the latency of memory. Without misses, the
+    program still takes at least 1/width cycles per instruction.
+
+    The slope of cycles over misses in the program's intervals is a measurement of c. It has Student's t-distribution
+    with location c and scale sqrt(stderr² + (slope_error * slope)²).
     """
 
     half_width_: float
@@ -82,18 +80,23 @@ class PooledCost:
         self.min_std = min_std
 
     def fit(self, X: pd.DataFrame, y: ArrayLike) -> Self:
-        """Learn the constants from programs with changed misses.
+        """Fit the constants to programs with changed misses.
 
-        Of each program only the largest change of misses is used. The standard error of a measured change is the root
-        of the sum of two squares: `noise` percent of the cycles, and a tenth of the change.
+        Only the largest change of each program is used.
 
         Parameters
         ----------
         X : DataFrame
-            One row per change, as :func:`cmlib.cost.changes` returns it: ``program``; ``cycles``, ``misses`` and
-            ``stores`` (0 if not counted) per instruction before the change; ``slope`` and ``stderr``
-            (:func:`cmlib.cost.slope`); and ``change`` of misses per instruction. Predictions also use
-            ``stores_change`` if there is such a column.
+            One row per change, from :func:`cmlib.cost.changes`. Columns:
+
+            - ``program``: name of the program
+            - ``cycles``, ``misses`` and ``stores``: numbers per instruction before the change; ``stores`` is 0 if not
+            counted
+            - ``slope`` and ``stderr``: results of :func:`cmlib.cost.slope`
+            - ``change``: change of misses per instruction
+            - ``stores_change``: change of the misses of stores per instruction. This column is optional, and only
+            predictions
+              use it.
         y : array-like of float
             Measured change of cycles per instruction.
 
@@ -101,11 +104,10 @@ class PooledCost:
         -------
         self
 
-        Notes
-        -----
-        The constants maximize their posterior density, which is the product of their priors (center has a flat one) and
-        of the likelihood of each program. The latter is the probability of the program's slope and of its measured
-        change, both given c, summed over the grid of c by the distribution of c.
+        Notes ----- The constants maximize their posterior density. It is the product of their priors and of the
+        likelihood of each program. The prior of center is flat. The likelihood of a program is the probability of its
+        slope and of its measured change given c, averaged over c. The variance of a measured change is the sum of two
+        squares: `noise` percent of the cycles, and a tenth of the change.
         """
         from scipy.optimize import minimize  # slow to import, and not needed for predictions
 
@@ -133,20 +135,42 @@ class PooledCost:
         return self
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
-        """Predict the change of cycles per instruction of each row of X: ndarray, shape (n_rows,).
+        """Predict the change of cycles per instruction.
 
-        X is a DataFrame as :meth:`fit` takes it. At least 1/width cycles per instruction remain.
+        At least 1/width cycles per instruction remain after the change.
+
+        Parameters
+        ----------
+        X : DataFrame
+            One row per change, as for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of float, shape (n_rows,)
         """
         predicted = self.posterior(X)["cost"].to_numpy() * self._convert_change(X)
         return np.maximum(predicted, self._find_lowest_change(X))
 
     def predict_interval(self, X: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper ends of each row's prediction interval: two ndarrays [cycles per instruction].
+        """Return the prediction intervals of the change of cycles per instruction.
 
-        X is a DataFrame as :meth:`fit` takes it. The intervals were calibrated with changes of the size of the cache to
-        hold 90 % of the measured changes. They hold more than that if the size of the cache changes, but mostly fewer
-        if prefetchers are switched off; `data/cost/coverage.csv` has the shares. Raises a ValueError if `half_width_`
-        is not set.
+        The intervals are calibrated to contain 90 % of the measured changes of the cache size. They contain more than
+        that. If prefetchers are switched off, they mostly contain less. `data/cost/coverage.csv` has the measured
+        shares.
+
+        Parameters
+        ----------
+        X : DataFrame
+            One row per change, as for :meth:`fit`.
+
+        Returns
+        -------
+        low, high : ndarray of float, shape (n_rows,)
+
+        Raises
+        ------
+        ValueError
+            If `half_width_` is not set.
         """
         if not hasattr(self, "half_width_"):
             raise InputError(
@@ -158,26 +182,36 @@ class PooledCost:
         return np.maximum(predicted - half_width, self._find_lowest_change(X)), predicted + half_width
 
     def scale(self, X: pd.DataFrame) -> np.ndarray:
-        """Return the standard deviation of each row's prediction: ndarray [cycles per instruction].
+        """Return the standard deviations of the predictions [cycles per instruction].
 
-        X is a DataFrame as :meth:`fit` takes it. The variance is the sum of two variances: that of the posterior
-        distribution of the cost, and that of `min_std` percent of the cycles.
+        The variance is the sum of two variances: the variance of the cost given the slope, and the square of `min_std`
+        percent of the cycles.
+
+        Parameters
+        ----------
+        X : DataFrame
+            One row per change, as for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of float, shape (n_rows,)
         """
         std_by_cost = self.posterior(X)["sd"] * self._convert_change(X)
         return np.hypot(std_by_cost, self.min_std / 100 * X["cycles"]).to_numpy()
 
     def posterior(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Compute the posterior distribution of the cost of a miss, for each row's program.
+        """Compute the distribution of the cost of a miss, given the slope of each program.
 
         Parameters
         ----------
         X : DataFrame
-            As :meth:`fit` takes it; ``change`` is not used.
+            As for :meth:`fit`. The column ``change`` is not needed.
 
         Returns
         -------
         DataFrame
-            ``cost`` and ``sd``, mean and standard deviation [cycles/miss]; ``limit``, the most it can be.
+            One row per row of X. Columns: ``cost`` and ``sd``, mean and standard deviation [cycles per miss]; and
+            ``limit``, the largest possible cost.
         """
         weights = self._weigh_costs(X, self.center_, self.spread_, self.slope_error_, self.store_weight_)
         weights /= weights.sum(axis=1, keepdims=True)
@@ -187,9 +221,9 @@ class PooledCost:
         return pd.DataFrame({"cost": cost, "sd": sd, "limit": limit}, index=X.index)
 
     def _compute_change_likelihood(self, X, measured):
-        """Compute the likelihood of each measured change given each cost: ndarray, shape (n_rows, n_costs).
+        """Compute the likelihood of each measured change for each cost, up to a constant factor.
 
-        `measured` is the change of cycles per instruction. The normal density lacks its constant factor.
+        `measured` is the change of cycles per instruction. Returns an array of shape (n_rows, n_costs).
         """
         misses_per_100_cycles = 100 * (X["change"] / X["cycles"]).to_numpy()[:, None]
         measured_percent = 100 * (measured / X["cycles"]).to_numpy()[:, None]
@@ -198,18 +232,21 @@ class PooledCost:
         return np.exp(-((measured_percent - predicted_percent) ** 2) / variance / 2)
 
     def _weigh_costs(self, X, center, spread, slope_error, store_weight):
-        """Multiply the prior of each cost by the likelihood of the slope: ndarray, shape (n_rows, n_costs)."""
+        """Multiply the prior of each cost by the likelihood of the slope.
+
+        Returns an array of shape (n_rows, n_costs).
+        """
         prior = self._compute_prior(X, center, spread, store_weight)
         slope = _column(X, "slope")
         stderr = np.minimum(_column(X, "stderr"), COSTS.max())
-        scale = np.hypot(stderr, slope_error * np.maximum(slope, 0)) + TINY
+        scale = np.hypot(stderr, slope_error * np.maximum(slope, 0)) + _TINY
         deviation = ((slope - COSTS) / scale) ** 2
         # Density of Student's t without its constant factor.
         exponent = -(_DEGREES_OF_FREEDOM + 1) / 2
         return prior * (1 + deviation / _DEGREES_OF_FREEDOM) ** exponent / scale
 
     def _compute_prior(self, X, center, spread, store_weight):
-        """Compute the probability of each cost on the grid before the slope is known: shape (n_rows, n_costs)."""
+        """Compute the prior probability of each cost. Returns an array of shape (n_rows, n_costs)."""
         median = center * (1 + store_weight * _stores_per_miss(X))
         log_prior = -(((np.log(COSTS) - np.log(median)) / spread) ** 2) / 2
         log_prior[self._limit_costs(X, store_weight) < COSTS] = -np.inf
@@ -218,23 +255,22 @@ class PooledCost:
         return prior / prior.sum(axis=1, keepdims=True)
 
     def _limit_costs(self, X, store_weight):
-        """Return the most that a miss can cost each row's program [cycles], shape (n_rows, 1), within the grid."""
+        """Return the largest possible cost of a miss [cycles]. The result has the shape (n_rows, 1)."""
         limit_by_latency = self.latency * (1 + store_weight * _stores_per_miss(X))
         cycles_of_misses = _column(X, "cycles") - 1 / self.width
-        limit_by_cycles = cycles_of_misses / np.maximum(_column(X, "misses"), TINY)
+        limit_by_cycles = cycles_of_misses / np.maximum(_column(X, "misses"), _TINY)
         return np.clip(np.minimum(limit_by_latency, limit_by_cycles), COSTS[0, 0], COSTS[0, -1])
 
     def _find_lowest_change(self, X):
-        """Return the lowest possible change of each row's cycles per instruction, which is 0 or negative."""
+        """Return the lowest possible change of cycles per instruction, which is 0 or negative."""
         return np.minimum(1 / self.width - X["cycles"].to_numpy(), 0)
 
     def _convert_change(self, X):
-        """Return the change of misses per instruction by which the cost of a miss is to be multiplied.
+        """Return the change of misses per instruction that is multiplied by the cost of a miss.
 
-        The cost of a miss of a load includes the cost of the misses of stores that usually come with it. If the change
-        of the misses of stores is not given, both are assumed to change in proportion, and the change of the loads'
-        misses is returned. If it is given, both changes are added with their weights, and divided by the weight of one
-        miss of a load with its stores: the result is the same if both change in proportion.
+        The cost of a miss of a load includes the cost of the misses of stores that usually accompany it. If the change
+        of the misses of stores is known, both changes are added with their weights. The sum is divided by the weight of
+        one miss of a load with its misses of stores.
         """
         change = X["change"]
         if "stores_change" not in X:
@@ -245,22 +281,22 @@ class PooledCost:
 
 @cache
 def default_cost_model(*, other_processor: bool = False) -> PooledCost:
-    """Return the model of the cost of misses that cmlib comes with.
+    """Return the fitted model of cmlib.
 
-    Its constants are in `data/cost/models.csv`. They were learned from all programs of :func:`cmlib.cost.changes` by
-    ``tools/make_cost_tables.py``.
+    It was fitted to all programs of :func:`cmlib.cost.changes` with ``tools/make_cost_tables.py``. Its constants are in
+    `data/cost/models.csv`.
 
     Parameters
     ----------
     other_processor : bool, default False
-        True for another processor, or another kind of misses, than those of the programs. In this model the spread is
-        infinite. The costs in the programs then have no influence: each logarithm of the cost, from one cycle to the
-        latency of memory, is equally probable before the slope is known.
+        True for another processor, or for another kind of misses, than in the measurements. This model does not use the
+        costs of the measured programs. All logarithms of the cost are equally probable before the slope is known, from
+        one cycle to the latency of memory.
 
     Returns
     -------
     PooledCost
-        Fitted; the same object in each call.
+        The same object in each call.
     """
     constants_by_model = pd.read_csv(places.shipped("cost") / "models.csv", index_col="model")
     constants = constants_by_model.loc["other processor" if other_processor else "this processor"]
@@ -271,10 +307,10 @@ def default_cost_model(*, other_processor: bool = False) -> PooledCost:
 
 
 def _stores_per_miss(X):
-    """Return misses of stores per miss of loads, for each row: ndarray, shape (n_rows, 1)."""
-    return _column(X, "stores") / np.maximum(_column(X, "misses"), TINY)
+    """Return the misses of stores per miss of a load. The result has the shape (n_rows, 1)."""
+    return _column(X, "stores") / np.maximum(_column(X, "misses"), _TINY)
 
 
 def _column(X, name):
-    """Return a column of X as an array of shape (n_rows, 1)."""
+    """Return a column of X with the shape (n_rows, 1)."""
     return X[name].to_numpy(dtype=float)[:, None]

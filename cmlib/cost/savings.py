@@ -1,12 +1,13 @@
-"""Estimate the cycles that a program would save if it had no misses of a cache.
+"""Estimate the cycles that a program would save without the misses of a cache.
 
-:func:`savings_without_misses` takes the counts of a program's runs, and returns one entry (dict) per cache.
-:func:`range_over_latencies` returns the savings at several latencies of memory.
+:func:`savings_without_misses` takes the counts of a program's runs and returns one entry per cache.
+:func:`range_over_latencies` returns the savings for several latencies of memory.
 """
 
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from cmlib.cost.change import SURE, rates_row, reason_unreliable
+from cmlib.cost.change import LEAST_STANDARD_ERRORS, rates_row, reason_unreliable
 from cmlib.cost.pooled import default_cost_model
 from cmlib.cost.slopes import rates
 from cmlib.intervals import MOST_PER_CYCLE
@@ -23,16 +24,15 @@ from cmlib.places import yaml_beside
 if TYPE_CHECKING:
     from cmlib.topdown.costs import Costs
 
-# Caches by the kinds of events that count their misses.
-_MISSES = yaml_beside(__file__)
-# Names of events that count misses of loads alone, of code as well, of prefetches as well.
+_MISSES = yaml_beside(__file__)  # name of the misses of a cache, by the kind of event that counts them
+# Patterns in the names of events that count only misses of loads, also misses of code, or also prefetches.
 _OF_LOADS = re.compile("load|dmnd|rd_blk")
 _OF_CODE = re.compile("ic_dc|code|^cache-(misses|references)|longest_lat")
 _OF_PREFETCHES = re.compile("ic_dc|pf|prefetch|any_fills|^cache-(misses|references)|longest_lat")
-_HARDLY = 1.0  # if all misses at the longest latency cost less [% of the cycles], that is the answer
+_NEGLIGIBLE = 1.0  # no estimate is needed if all misses cost less [% of the cycles] at the longest latency
 # Plausible latencies of DRAM [cycles]: from idle memory of a desktop (50 ns at 4 GHz) to busy or remote memory of a
 # server (200 ns).
-PLAUSIBLE_LATENCY = (200.0, 790.0)
+_PLAUSIBLE_LATENCIES = (200.0, 790.0)
 
 
 def savings_without_misses(
@@ -42,38 +42,41 @@ def savings_without_misses(
     ghz: float | None = None,
     shares: pd.DataFrame | None = None,
 ) -> list[dict]:
-    """Estimate the cycles that a program would save without misses of each cache, from its intervals.
+    """Estimate the cycles that a program would save without the misses of each cache.
+
+    The savings are estimated from the slope of cycles over misses in the program's intervals.
 
     Parameters
     ----------
     runs : sequence of (DataFrame, DataFrame)
-        Counts and running shares (0–1) of each run: one row per interval in order, one column per event. Runs without
-        instructions or cycles are left out.
+        Counts and running shares of each run: one row per interval, one column per event. A running share is the
+        fraction of the interval in which the event was counted (0–1). Runs without instructions or cycles are ignored.
     costs : cmlib.topdown.costs.Costs
-        Latencies and kinds of events of the processor, from :func:`cmlib.topdown.read_costs`.
+        Costs and kinds of the processor's events, from :func:`cmlib.topdown.read_costs`.
     ghz : float, optional
-        Clock of the recording [GHz], which converts latencies from ns to cycles. Default: the processor's fastest.
+        Clock [GHz] that converts latencies from ns to cycles. Default: the processor's fastest clock.
     shares : DataFrame, optional
-        Bounds of the slots by category, from :func:`cmlib.topdown.bounds`. Misses save no more than the upper bound of
-        the back end (and of the front end, for events that also count misses of code).
+        Bounds of the slots by category, from :func:`cmlib.topdown.bounds`. The upper bound of the back end limits the
+        savings. For events that also count misses of code, the upper bound of the front end is added.
 
     Returns
     -------
     list of dict
-        One entry for each cache with counted misses:
+        One entry per cache with counted misses. Numbers are medians over the runs. Keys:
 
-        - ``without``: the misses, such as ``L2 misses``;
-        - ``event``: the event that is used, preferably one of loads;
-        - ``counts``: what the event counts, and ``overstates``: True if that is more than loads;
-        - ``percent``: cycles saved [% of all cycles], at the processor's nominal latency; None if not known;
-        - ``low`` and ``high``: a range over plausible latencies of memory, 200 to 790 cycles. It is no confidence
-          interval: nobody has measured how often it holds on the recorded processor;
-        - ``reason``: why there is no estimate, or empty;
-        - ``runs`` and ``of_runs``: runs that give an estimate, and all runs. The numbers are medians over the former.
+        - ``without``: the misses, for example ``L2 misses``
+        - ``event``: the event that is used
+        - ``counts``: what the event counts
+        - ``overstates``: True if the event counts more than misses of loads
+        - ``percent``: cycles saved [% of all cycles] at the nominal latency of the processor; None if not known
+        - ``low`` and ``high``: range over plausible latencies of memory, 200 to 790 cycles. It is not a confidence
+        interval.
+        - ``reason``: reason why no estimate is possible; "" if there is an estimate
+        - ``runs``: number of runs with an estimate
+        - ``of_runs``: number of all runs
 
-    Notes
-    -----
-    The model is ``default_cost_model(other_processor=True)``, as the cost of a miss on another processor says little.
+    Notes ----- The model is ``default_cost_model(other_processor=True)``. It does not use the costs of other programs,
+    because these were measured on another processor.
     """
     estimates = {}
     for counts, running in runs:
@@ -93,23 +96,23 @@ def savings_without_misses(
 
 
 def _list_miss_events(counts, costs):
-    """List the events of a run that count misses of a cache; none without instructions and cycles."""
+    """List the events that count misses of a cache; empty without instructions and cycles."""
     if not {"instructions", "cycles"} <= set(counts):
         return []
     return [event for event in counts if costs.kind(event) in _MISSES]
 
 
 def _select_usable(counts, event):
-    """Select the intervals in which an event, cycles and instructions have possible counts."""
+    """Select the intervals with possible counts of an event, cycles and instructions."""
     is_possible = counts[event] <= MOST_PER_CYCLE * counts["cycles"]
     return counts.loc[is_possible, ["instructions", "cycles", event]].dropna()
 
 
 def _combine_runs(misses, estimates_by_event, n_runs, shares):
-    """Combine the estimates of all runs for one cache: an entry of :func:`savings_without_misses`.
+    """Combine the estimates of all runs for one cache to an entry of :func:`savings_without_misses`.
 
-    Its numbers are medians over the runs for the best event, limited to the bounds in `shares` (None if not known).
-    `estimates_by_event` has for each event what :func:`_estimate_from_run` returned, with the mean running share.
+    `estimates_by_event` has the results of :func:`_estimate_from_run` for each event, with the mean running share
+    added. The best event is used. `shares` limits the savings; it may be None.
     """
     event = max(estimates_by_event, key=lambda event: _rate_event(event, estimates_by_event[event]))
     estimates = estimates_by_event[event]
@@ -133,10 +136,10 @@ def _combine_runs(misses, estimates_by_event, n_runs, shares):
 
 
 def _rate_event(event, estimates):
-    """Rate an event by its estimates: a tuple, larger for a better event.
+    """Return a tuple that is larger for a better event.
 
-    It compares whether any run has an estimate, whether the event counts loads, the number of runs with an estimate,
-    and the mean running share.
+    It compares, in this order: whether a run has an estimate, whether the event counts only loads, the number of runs
+    with an estimate, and the mean running share.
     """
     n_reliable = sum(not estimate["reason"] for estimate in estimates)
     counts_loads = bool(_OF_LOADS.search(event.lower()))
@@ -145,47 +148,61 @@ def _rate_event(event, estimates):
 
 
 def _describe_misses(misses, counts_code, counts_prefetches):
-    """Describe what an event counts, such as ``L2 misses of code and data, prefetches among them``."""
+    """Describe what an event counts. For example, ``L2 misses of code and data, prefetches among them``."""
     text = f"{misses} of code and data" if counts_code else misses
     if counts_prefetches:
         text += ", prefetches among them"
     return text
 
 
-def _limit_loss(shares, code):
-    """Return the most slots [%] that data misses (and misses of code) can cost, by the bounds in `shares`."""
+def _limit_loss(shares, counts_code):
+    """Return the largest loss of slots [%] that the misses of an event can cause.
+
+    `counts_code` is True if the event also counts misses of code.
+    """
     share = shares.at["back end", "high"]
-    if code:
+    if counts_code:
         share += shares.at["front end", "high"]
     return 100 * min(share, 1.0)
 
 
 def _enforce_cache_inclusion(savings):
-    """Make entries consistent, in place: a cache's misses are also misses of those before it, and save no more."""
+    """Make the savings of several caches consistent.
+
+    A miss of the last-level cache is also a miss of the L2. Without L2 misses, at least as much is therefore saved. The
+    entries are changed in place.
+    """
     usable = [row for row in savings if not row["reason"]]
-    for inner, outer in zip(usable, usable[1:], strict=False):
-        outer["low"] = max(inner["low"], outer["low"])
-    for outer, inner in zip(usable[::-1], usable[-2::-1], strict=False):
-        outer["high"] = max(outer["high"], outer["low"])
-        outer["percent"] = float(np.clip(outer["percent"], outer["low"], outer["high"]))
-        inner["high"], inner["percent"] = (min(inner[name], outer[name]) for name in ("high", "percent"))
+    # The caches come in the order LLC, L2, L1D.
+    for farther, nearer in itertools.pairwise(usable):
+        nearer["low"] = max(farther["low"], nearer["low"])
+    for nearer, farther in itertools.pairwise(reversed(usable)):
+        _limit_to_own_range(nearer)
+        farther["high"] = min(farther["high"], nearer["high"])
+        farther["percent"] = min(farther["percent"], nearer["percent"])
     return savings
 
 
-def _estimate_from_run(counts, event, latency):
-    """Estimate what one run would save without the misses that `event` counts.
+def _limit_to_own_range(saving):
+    """Change the upper bound and the estimate of a saving so that both are at least the lower bound."""
+    saving["high"] = max(saving["high"], saving["low"])
+    saving["percent"] = float(np.clip(saving["percent"], saving["low"], saving["high"]))
 
-    `latency` is the processor's nominal latency of such a miss [cycles]. Returns a dict of percent, low, high [% of
-    the cycles] and reason; the first three are None if there is a reason against an estimate.
+
+def _estimate_from_run(counts, event, latency):
+    """Estimate the savings of one run without the misses of an event.
+
+    `latency` is the nominal latency of a miss [cycles]. Returns a dict of ``percent``, ``low`` and ``high`` [% of the
+    cycles] and ``reason``. The first three are None if a reason prevents the estimate.
     """
     rows = rates_row(rates(counts, counts, misses=event))
     row = rows.iloc[0]
-    shortest, longest = PLAUSIBLE_LATENCY
+    shortest, longest = _PLAUSIBLE_LATENCIES
     upper_limit = 100 * longest * row["misses"] / row["cycles"]
-    if upper_limit < _HARDLY:
+    if upper_limit < _NEGLIGIBLE:
         return {"percent": 0.0, "low": 0.0, "high": float(upper_limit), "reason": ""}
     reason = reason_unreliable(row)
-    if not reason and row["slope"] - SURE * row["stderr"] > longest:
+    if not reason and row["slope"] - LEAST_STANDARD_ERRORS * row["stderr"] > longest:
         reason = "more cycles come with a miss than it can cost"
     if reason:
         without_numbers = reason.partition(":")[0]
@@ -199,24 +216,27 @@ def _estimate_from_run(counts, event, latency):
 
 
 def range_over_latencies(model, rows, nominal):
-    """Return the savings that plausible latencies of memory allow.
+    """Compute the savings for plausible latencies of memory.
 
     Parameters
     ----------
     model : PooledCost
-        Usually ``default_cost_model(other_processor=True)``. Not modified.
+        Usually ``default_cost_model(other_processor=True)``. It is not changed.
     rows : DataFrame
-        As :meth:`PooledCost.fit` takes it.
+        One row per program, as for :meth:`PooledCost.fit`.
     nominal : float
-        Latency for the estimate [cycles].
+        Nominal latency [cycles].
 
     Returns
     -------
     DataFrame
-        ``percent``, the estimate at the nominal latency; ``low``, the lower end of the model's interval at the
-        shortest plausible latency; and ``high``, its upper end at the longest [% of the cycles that are saved].
+        One row per row of `rows`. Savings in percent of the cycles:
+
+        - ``percent``: estimate at the nominal latency
+        - ``low``: lower end of the prediction interval at the shortest plausible latency
+        - ``high``: upper end of the prediction interval at the longest plausible latency
     """
-    shortest, longest = (_copy_with_latency(model, latency) for latency in PLAUSIBLE_LATENCY)
+    shortest, longest = (_copy_with_latency(model, latency) for latency in _PLAUSIBLE_LATENCIES)
     percent_per_cycle = -100 / rows["cycles"]
     return pd.DataFrame(
         {

@@ -1,7 +1,7 @@
-"""Compute cycles and misses per instruction of each interval of a run, and the slope of cycles over misses.
+"""Compute cycles and misses per instruction in each interval, and the slope of cycles over misses.
 
-:func:`rates` takes the counts of a run, and returns a DataFrame; :func:`slope` returns the slope and its standard
-error.
+:func:`rates` takes the counts of a run and returns one row per interval. :func:`slope` returns the slope and its
+standard error.
 """
 
 import numpy as np
@@ -11,36 +11,40 @@ from numpy.typing import ArrayLike
 from cmlib.errors import InputError
 from cmlib.places import yaml_beside
 
-FEWEST_PAIRS = 6  # pairs of neighboring stretches that a time scale needs
-ROUNDING = 1e-9  # relative variation up to which values count as constant
-NAMES = yaml_beside(__file__)  # names of columns, as _simplify_name writes them
+_FEWEST_PAIRS = 6  # fewest pairs of neighboring parts on a time scale
+_ROUNDING = 1e-9  # relative variation up to which values are constant
+_COLUMN_NAMES = yaml_beside(
+    __file__
+)  # possible column names of each quantity, as _simplify_name returns them
 
 
 def rates(cycles_run: pd.DataFrame, misses_run: pd.DataFrame, *, misses: str | None = None) -> pd.DataFrame:
-    """Compute cycles and misses per instruction in each interval, from one run or from two.
+    """Compute cycles and misses per instruction in each interval.
+
+    Cycles and misses may come from two runs of the same program.
 
     Parameters
     ----------
     cycles_run : DataFrame
-        One row per interval, in order: instructions, cycles and, if counted, misses of stores. Counts are those of the
-        interval, or those since the start. Columns have the names of perf (``LLC-store-misses``) or of its constants
-        (``#PERF_COUNT_HW_CACHE_LL_MISS_W``). Rows with a NaN are left out.
+        One row per interval. Columns: instructions, cycles and optionally misses of stores. The counts are those of the
+        interval, or cumulative. Column names are names of perf (``LLC-store-misses``) or its constants
+        (``#PERF_COUNT_HW_CACHE_LL_MISS_W``). Rows with a NaN are ignored.
     misses_run : DataFrame
-        Instructions and misses of loads; may be `cycles_run`. Its counts are interpolated to the intervals of
-        `cycles_run`, at equal shares of all instructions.
+        Instructions and misses of loads; may be `cycles_run`. Misses of another run are interpolated to equal shares of
+        all instructions.
     misses : str, optional
-        Column of the misses. Default: loads that miss the last-level cache.
+        Column with the misses. Default: misses of loads in the last-level cache.
 
     Returns
     -------
     DataFrame
-        Columns ``cycles``, ``misses`` and, if counted, ``stores``, per instruction. Intervals of less than half the
-        median length (such as the last) are left out.
+        Columns ``cycles``, ``misses`` and, if counted, ``stores``, per instruction. Intervals with less than half of
+        the median number of instructions are left out.
 
     Raises
     ------
     ValueError
-        If a column is missing, or nothing was counted.
+        If a column is missing, or if nothing was counted.
     """
     with_cycles = _select_counts(cycles_run, ["instructions", "cycles"], ["stores"])
     columns = {"misses": misses} if misses else {}
@@ -56,76 +60,89 @@ def rates(cycles_run: pd.DataFrame, misses_run: pd.DataFrame, *, misses: str | N
 
 
 def slope(cycles: ArrayLike, misses: ArrayLike) -> tuple[float, float]:
-    """Estimate the cycles that come with one more miss, from one stretch of a run to the next.
-
-    Stretches of 1, 2, 4, … intervals are compared with their neighbors (Haar wavelets). Each length is a time scale. A
-    scale is weighted by the squared correlation of its differences. Where cycles do not follow misses, either misses
-    are not their cause, or the two were counted in runs that are out of step by as much as a stretch, which would
-    make the slope too low.
+    """Estimate how many cycles one more miss costs, from the differences between neighboring parts of a run.
 
     Parameters
     ----------
     cycles, misses : array-like of float, shape (n_intervals,)
-        Per instruction, in the order of the intervals.
+        Cycles and misses per instruction, in the order of the intervals.
 
     Returns
     -------
     slope : float
-        Slope by weighted least squares over the differences of all scales [cycles/miss]; 0 if cycles or misses do not
-        vary or there are fewer than two scales.
+        Cycles per miss. It is 0 if cycles or misses are constant, or if there are fewer than two time scales.
     stderr : float
-        Its standard error by leaving out one scale at a time (jackknife); infinite if the slope is 0 for one of these
-        reasons.
+        Standard error of the slope; infinite if the slope is 0 for one of these reasons.
+
+    Notes ----- Parts of 1, 2, 4, … intervals are compared with their neighbors (Haar wavelets). Each length is a time
+    scale. The slope is a weighted least-squares fit to the differences of all scales. The weight of a scale is the
+    squared correlation between its cycles and its misses. The correlation is low if misses are not the cause of the
+    cycles. It is also low if cycles and misses are from two runs that are not aligned. The standard error is estimated
+    by leaving out one scale at a time (jackknife).
     """
-    pairs = zip(_compare_stretches(cycles), _compare_stretches(misses), strict=True)
-    products, squares, cycle_squares = np.array([(x @ y, x @ x, y @ y) for y, x in pairs]).reshape(-1, 3).T
-    if any(np.ptp(values) <= ROUNDING * np.abs(values).max() for values in (cycles, misses)):
+    sums_by_scale = []
+    for cycle_differences, miss_differences in zip(
+        _compute_differences(cycles), _compute_differences(misses), strict=True
+    ):
+        sums_by_scale.append(
+            (
+                miss_differences @ cycle_differences,
+                miss_differences @ miss_differences,
+                cycle_differences @ cycle_differences,
+            )
+        )
+    products, miss_squares, cycle_squares = np.array(sums_by_scale).reshape(-1, 3).T
+    if any(np.ptp(values) <= _ROUNDING * np.abs(values).max() for values in (cycles, misses)):
         return 0.0, np.inf
-    weights = products**2 / np.maximum(squares * cycle_squares, np.finfo(float).tiny)
-    products, squares = weights * products, weights * squares
-    if len(weights) < 2 or not (squares.sum() - squares > 0).all():
+    squared_correlations = products**2 / np.maximum(miss_squares * cycle_squares, np.finfo(float).tiny)
+    products = squared_correlations * products
+    miss_squares = squared_correlations * miss_squares
+    n_scales = len(products)
+    if n_scales < 2 or not (miss_squares.sum() - miss_squares > 0).all():
         return 0.0, np.inf
-    total = products.sum() / squares.sum()
-    without = (products.sum() - products) / (squares.sum() - squares)
-    n = len(weights)
-    return float(total), float(np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2)))
+    slope_of_all = products.sum() / miss_squares.sum()
+    slopes_without_one = (products.sum() - products) / (miss_squares.sum() - miss_squares)
+    squared_deviations = (slopes_without_one - slopes_without_one.mean()) ** 2
+    stderr = np.sqrt((n_scales - 1) / n_scales * np.sum(squared_deviations))
+    return float(slope_of_all), float(stderr)
 
 
-def _compare_stretches(values):
-    """Return the differences of neighboring stretches, one array per scale.
+def _compute_differences(values):
+    """Return the differences of neighboring parts, one array per time scale.
 
-    They are scaled so that those of white noise have the same variance on all scales.
+    The differences of white noise have the same variance on all scales.
     """
     values = np.asarray(values, dtype=float)
-    scales = []
-    while len(values) >= 2 * FEWEST_PAIRS:
+    differences_by_scale = []
+    while len(values) >= 2 * _FEWEST_PAIRS:
         left, right = values[: len(values) // 2 * 2].reshape(-1, 2).T
-        scales.append((right - left) / np.sqrt(2))
+        differences_by_scale.append((right - left) / np.sqrt(2))
         values = (left + right) / np.sqrt(2)
-    return scales
+    return differences_by_scale
 
 
 def _select_counts(run, needed, optional=(), *, named=None):
-    """Return counts by interval in columns called as in `needed` and `optional`.
+    """Return the counts of each interval, with the columns `needed` and, if counted, `optional`.
 
-    `named` maps such names to columns of `run`. Raises a ValueError if a needed column is missing.
+    `named` has the columns of `run` to use for some of these names. Raises InputError if a needed column is missing.
     """
     column_by_plain_name = {_simplify_name(column): column for column in run.columns}
     columns = dict(named or {})
     for quantity in (*needed, *optional):
-        spellings = [name for name in NAMES[quantity] if name in column_by_plain_name]
+        spellings = [name for name in _COLUMN_NAMES[quantity] if name in column_by_plain_name]
         if quantity not in columns and spellings:
             columns[quantity] = column_by_plain_name[spellings[0]]
     missing = [quantity for quantity in needed if columns.get(quantity) not in run.columns]
     if missing:
         raise InputError(
-            f"no column of {', '.join(missing)} among {', '.join(map(str, run.columns))}: "
-            f"{missing[0]} are called {' or '.join(NAMES[missing[0]])}."
+            f"no column of {', '.join(missing)} was found among {', '.join(map(str, run.columns))}. "
+            f"Possible names for {missing[0]}: {', '.join(_COLUMN_NAMES[missing[0]])}."
         )
     counts = pd.DataFrame(
         {quantity: run[column].astype(float) for quantity, column in columns.items()}
     ).dropna()
-    if len(counts) > 2 and (counts["instructions"].diff().iloc[1:] >= 0).all():
+    is_cumulative = len(counts) > 2 and (counts["instructions"].diff().iloc[1:] >= 0).all()
+    if is_cumulative:
         counts = counts.diff().fillna(counts.iloc[:1])
     counts = counts[counts["instructions"] > 0]
     if counts.empty:
@@ -134,6 +151,6 @@ def _select_counts(run, needed, optional=(), *, named=None):
 
 
 def _simplify_name(column):
-    """Return a column's name in lower case with underscores, without modifier and prefix."""
+    """Return a column name in lower case with underscores, without prefix and modifier."""
     name = str(column).lstrip("#").strip().lower().removeprefix("perf_count_hw_")
     return name.partition(":")[0].replace("-", "_")
