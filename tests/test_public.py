@@ -20,7 +20,7 @@ from cmlib import places
 from cmlib.cli import main
 from cmlib.io import public
 from cmlib.io.archive import digest
-from cmlib.io.public import _all_files, import_programs, programs
+from cmlib.io.public import _read_file_list, import_programs, programs
 from tests.processes import wait_until
 from tests.soft_recordings import ROOT
 
@@ -67,9 +67,9 @@ def few(tmp_path, monkeypatch):
     monkeypatch.setattr(public, "cache_dir", lambda: tmp_path / "cache")
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path / "data"))
     monkeypatch.delenv("CMLIB_PUBLIC", raising=False)
-    _all_files.cache_clear()
+    _read_file_list.cache_clear()
     yield tmp_path
-    _all_files.cache_clear()
+    _read_file_list.cache_clear()
 
 
 @pytest.fixture
@@ -232,14 +232,14 @@ def test_what_is_not_what_was_published_is_refused_and_not_kept(few, site, chang
 
 def test_a_file_without_a_hash_is_read_if_it_has_the_size(few, site, monkeypatch):
     listed = public.files().assign(sha256="")
-    monkeypatch.setattr(public, "_all_files", lambda: listed)
+    monkeypatch.setattr(public, "_read_file_list", lambda: listed)
     assert cmlib("fetch", "few").exit_code == 0 and public.read("intervals/few/other.csv")
     (file,) = (few / "cache").rglob("other.csv")
     file.write_bytes(file.read_bytes() + b"x")
     with pytest.raises(public.PublicError, match=r"its size \(270 bytes\)"):
         public.read("intervals/few/other.csv")
     file.unlink()
-    monkeypatch.setattr(public, "_all_files", lambda: listed.assign(bytes=listed["bytes"] + 1))
+    monkeypatch.setattr(public, "_read_file_list", lambda: listed.assign(bytes=listed["bytes"] + 1))
     refused = cmlib("fetch", "few")
     assert (
         refused.exit_code == 2

@@ -30,7 +30,7 @@ def results(tmp_path, monkeypatch):
     """Results of one notebook in profile ``tiny``, whose reference numbers have been made."""
     monkeypatch.setenv("CMLIB_RESULTS", str(tmp_path / "results"))
     monkeypatch.setattr(tool, "REFERENCE", tmp_path / "reference")
-    monkeypatch.setattr(absent, "_absent", set())
+    monkeypatch.setattr(absent, "_absent_sets", set())
     write_results(tmp_path / "results")
     assert tool.main(["make", "tiny"]) == 0
     return tmp_path / "results"
@@ -121,7 +121,7 @@ def test_a_notebook_is_not_compared_with_numbers_of_other_public_sets(results, m
     if absent_then:
         assert tool.main(["make", "tiny"]) == 0
         assert differences(results) == []
-        monkeypatch.setattr(absent, "_absent", set())
+        monkeypatch.setattr(absent, "_absent_sets", set())
         write_results(results)
     compared = tool.compare_run(results / "tiny", tool.REFERENCE / "tiny")
     assert not compared.differences

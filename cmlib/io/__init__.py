@@ -1,6 +1,11 @@
-"""Read and write files, databases and the network: recordings of counters become tables, and tables are kept.
+"""Read and write files and databases, and download files.
 
-`formats` reads what tools print, `meaning` derives what its rows mean, `events` knows events by processor, `archive`
-keeps recordings as files, `store` as a database; `public` downloads recordings by others. Errors are kinds of
-:class:`cmlib.errors.CmlibError`, such as RecordError and StoreError, and say which file and why.
+- ``formats`` parses the output of tools.
+- ``meaning`` derives counts and metadata from parsed rows.
+- ``sources`` reads recordings in files of any format.
+- ``events`` contains the event tables of processors.
+- ``archive`` stores recordings as files, and ``store`` stores them in a database.
+- ``public`` downloads recordings that others published.
+
+Errors are kinds of :class:`cmlib.errors.CmlibError`. Their messages name the file and the reason.
 """

@@ -1,24 +1,25 @@
-"""Record which public sets a notebook needed and did not find, because its results depend on them.
+"""Record the public sets that a notebook needed and did not find.
 
-:func:`note_absent` is called by the code that looks for a file; :func:`absent_sets` gives their names for the manifest.
+:func:`note_absent` records a set. :func:`absent_sets` lists the recorded sets for the notebook's manifest, because the
+results depend on them.
 """
 
 __all__ = ["note_absent"]
 
-_absent = set()
+_absent_sets: set[str] = set()
 
 
 def note_absent(name: str) -> None:
-    """Note that a file of a public set is needed but not available.
+    """Record that a file of a public set was not found.
 
     Parameters
     ----------
     name : str
-        Name of the public set.
+        Name of the set.
     """
-    _absent.add(name)
+    _absent_sets.add(name)
 
 
 def absent_sets() -> list[str]:
-    """List the public sets with a file that this process needed and did not find, sorted."""
-    return sorted(_absent)
+    """Return the recorded names of public sets, sorted."""
+    return sorted(_absent_sets)

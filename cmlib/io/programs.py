@@ -1,4 +1,4 @@
-"""Read which programs of which suite cmlib records (data/programs/programs.yaml)."""
+"""Read the list of programs that cmlib records (data/programs/programs.yaml)."""
 
 import functools
 
@@ -6,21 +6,32 @@ from cmlib import places
 
 
 def program_entries() -> dict[str, dict[str, dict]]:
-    """Read programs.yaml.
+    """Read the entries of all programs.
 
     Returns
     -------
     dict of str to dict
-        By suite, then by program: its entries, as far as it has them. These are input and framework (texts), given
-        (size of the input, dict), maker (what gets it ready), stands_for (the paper's program in whose place it is),
-        packages and modules (what it needs), options (what a user may set).
+        Entries keyed by suite, then by program. Each entry is optional:
+
+        - ``input``, ``framework`` : texts.
+        - ``given`` : size of the input.
+        - ``maker`` : function that prepares the program.
+        - ``stands_for`` : program of the paper that this program replaces.
+        - ``packages``, ``modules`` : requirements.
+        - ``options`` : options that a user can set.
     """
-    suites = places.read_yaml(places.shipped("programs") / "programs.yaml")
-    del suites["anchors"]
-    return suites
+    entries_by_suite = places.read_yaml(places.shipped("programs") / "programs.yaml")
+    del entries_by_suite["anchors"]
+    return entries_by_suite
 
 
 @functools.cache
 def suites() -> dict[str, str]:
-    """Return the suite of every program in programs.yaml."""
+    """Return the suite of every program.
+
+    Returns
+    -------
+    dict of str to str
+        Name of the suite, keyed by the name of the program.
+    """
     return {name: suite for suite, programs in program_entries().items() for name in programs}

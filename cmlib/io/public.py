@@ -1,14 +1,14 @@
-"""Public recordings by others: list them with their licences, download and check their files, import their programs.
+"""List, download and import recordings that others published.
 
-A set is what one author published; data/public lists sets and files. :func:`fetch` downloads a set into this user's
-cache, :func:`read` gives the bytes of one file, or None where it is not here. PublicError for an unknown set or file,
-one that can't be downloaded, or that is not the original.
+:func:`fetch` downloads a public set of recordings into the user's cache, and :func:`read` reads one of its files. A set
+is what one author published. The folder ``data/public`` lists the sets and their files.
 """
 
 import functools
 import urllib.parse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pooch
@@ -25,162 +25,193 @@ from cmlib.terminal import progress_bar
 
 __all__ = ["cache_dir", "fetch", "provenance_of_file", "read", "sets"]
 
+SITE = "https://raw.githubusercontent.com"
+ALL = "all"  # in place of the name of a program: all programs of a set
+
 
 class PublicError(CmlibError):
-    """Raised when a public recording can't be had, or is not what was published."""
+    """Raised for a public recording that is not available, or was changed."""
 
 
 def sets() -> pd.DataFrame:
-    """List the public sets.
+    """List the public sets of recordings.
 
     Returns
     -------
     DataFrame
-        One row per set, indexed by its name. Columns: ``licence``, ``credit`` and ``description`` (str), ``files`` and
-        ``bytes`` (number and size of its files), ``shipped`` (number of files that come with cmlib).
+        One row per set. Index: name of the set. Columns:
+
+        - ``licence``, ``credit``, ``description`` : texts on the set.
+        - ``files``, ``bytes`` : number and total size of its files.
+        - ``shipped`` : number of its files that are part of cmlib.
     """
     known_sets = places.read_yaml(places.shipped("public") / "sets.yaml")
     all_files = files()
-    shipped = all_files["file"].map(lambda name: shipped_file(name).is_file())
-    sets_of_files = all_files.assign(shipped=shipped).groupby("set")
+    is_shipped = all_files["file"].map(lambda name: shipped_file(name).is_file())
+    files_by_set = all_files.assign(shipped=is_shipped).groupby("set")
     table = pd.DataFrame(known_sets).T.rename_axis("set")
     return table.assign(
-        files=sets_of_files.size(), bytes=sets_of_files["bytes"].sum(), shipped=sets_of_files["shipped"].sum()
+        files=files_by_set.size(), bytes=files_by_set["bytes"].sum(), shipped=files_by_set["shipped"].sum()
     )
 
 
 def files(name: str | None = None) -> pd.DataFrame:
-    """List the files of a set, or of all sets, as data/public/files.csv has them.
+    """List the files of a public set.
 
     Parameters
     ----------
     name : str, optional
-        Name of the set.
+        Name of the set. Default: all sets.
 
     Returns
     -------
     DataFrame
-        One row per file. ``set`` and ``file`` are names in cmlib. ``bytes`` and ``sha256`` are those of the original
-        file ("" if not known), which was published in ``repository`` at ``commit`` and ``path``. ``program``,
-        ``condition``, ``marks`` and ``interval_ms`` are options of its import ("" for files that are not imported).
+        One row per file. Columns:
+
+        - ``set``, ``file`` : names of the set and of the file in cmlib.
+        - ``bytes``, ``sha256`` : size and SHA-256 of the published file. The SHA-256 is empty if unknown.
+        - ``repository``, ``commit``, ``path`` : where the file was published.
+        - ``program``, ``condition``, ``marks``, ``interval_ms`` : options for its import. Empty if the file is not
+          imported.
 
     Raises
     ------
     PublicError
-        If there is no such set.
+        If the set does not exist.
     """
-    listed = _all_files()
+    all_files = _read_file_list()
     if name is None:
-        return listed
-    if name not in set(listed["set"]):
-        known = ", ".join(sorted(set(listed["set"])))
+        return all_files
+    known_names = set(all_files["set"])
+    if name not in known_names:
         raise PublicError(
-            f"there are no public recordings called {name!r}; there are {known} (`cmlib fetch --list`)."
+            f"there are no public recordings called {name!r}; there are {', '.join(sorted(known_names))} "
+            "(`cmlib fetch --list`)."
         )
-    return listed[listed["set"] == name].reset_index(drop=True)
+    return all_files[all_files["set"] == name].reset_index(drop=True)
 
 
 def shipped_file(name: str) -> Path:
-    """Return the path that a public file would have in the package, which holds only some of them."""
+    """Return the path of a public file in the package.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+
+    Returns
+    -------
+    Path
+        Does not exist for files that must be downloaded.
+    """
     return places.shipped("public") / f"{name}.xz"
 
 
 @functools.cache
-def _all_files():
+def _read_file_list() -> pd.DataFrame:
     """Read data/public/files.csv."""
     file = places.shipped("public") / "files.csv"
     return pd.read_csv(file, dtype={"interval_ms": str}, keep_default_na=False)
 
 
 def read(name: str) -> bytes | None:
-    """Read a file of a public set: from the package, from ``$CMLIB_PUBLIC`` or from the cache.
+    """Read a file of a public set.
+
+    The file is searched in the package, in the folder ``$CMLIB_PUBLIC``, and in the cache.
 
     Parameters
     ----------
     name : str
-        Name of the file in the list of public files, :func:`files`.
+        Name of the file, as listed by :func:`files`.
 
     Returns
     -------
     bytes or None
-        Its content, unpacked; None where it has not been fetched.
+        Decompressed content. None if the file was not downloaded.
 
     Raises
     ------
     PublicError
-        If no set has such a file, or if size or SHA-256 are not the original's.
+        If no set has the file, or its content is not what was published.
     """
-    original = _original(name)
-    if original is None:
+    path_and_content = _find_file(name)
+    if path_and_content is None:
         return None
-    # The code that reads the counts knows the programs, and notes them.
-    note_read(Provenance(OTHERS_HARDWARE, public_set=_row(name)["set"]))
-    return original[1]
+    # Programs and events are unknown here. The code that reads the counts notes them.
+    note_read(Provenance(OTHERS_HARDWARE, public_set=_find_row(name)["set"]))
+    _, content = path_and_content
+    return content
 
 
 def provenance_of_file(name: str) -> Provenance:
-    """Return the provenance of the counts in a file of a public set.
-
-    It names no events: they are known only after the file has been read.
+    """Return the provenance of the counts in a public file.
 
     Parameters
     ----------
     name : str
-        Name of the file, as :func:`files` lists it.
+        Name of the file, as listed by :func:`files`.
 
     Returns
     -------
     Provenance
-        Its kind is ``others' hardware``; it names the set and, if known, the program.
+        Contains the set, and the program if known. Contains no events.
     """
-    row = _row(name)
+    row = _find_row(name)
     programs = (row["program"],) if row["program"] else ()
     return Provenance(OTHERS_HARDWARE, programs, public_set=row["set"])
 
 
-def _row(name):
-    """Return the row (Series) of a file in data/public/files.csv; PublicError if no set has it."""
-    listed = files().query("file == @name")
-    if listed.empty:
+def _find_row(name: str) -> pd.Series:
+    """Return the row of a file in data/public/files.csv."""
+    rows = files().query("file == @name")
+    if rows.empty:
         raise PublicError(f"no public set has a file {name}.")
-    return listed.iloc[0]
+    return rows.iloc[0]
 
 
-def _original(name):
-    """Return the path of a file of a public set, and its content, unpacked; None where it has not been fetched."""
-    known = _row(name)
-    folders = filter(None, (places.external_data_dir(), cache_dir()))
-    copies = [folder / f"{name}{suffix}" for folder in folders for suffix in ("", ".gz", ".xz")]
-    place = next((place for place in (shipped_file(name), *copies) if place.exists()), None)
-    if place is None:
-        note_absent(known["set"])
+def _find_file(name: str) -> tuple[Path, bytes] | None:
+    """Return the path and the decompressed content of a public file; None if it was not downloaded."""
+    row = _find_row(name)
+    folders = [folder for folder in (places.external_data_dir(), cache_dir()) if folder]
+    downloads = [folder / f"{name}{suffix}" for folder in folders for suffix in ("", ".gz", ".xz")]
+    path = next((path for path in (shipped_file(name), *downloads) if path.exists()), None)
+    if path is None:
+        note_absent(row["set"])
         return None
-    with errors_as(PublicError, place):
-        content = decompress(read_file(place), place)
-    if len(content) != known["bytes"] or known["sha256"] not in ("", digest(content)):
+    with errors_as(PublicError, path):
+        content = decompress(read_file(path), path)
+    if len(content) != row["bytes"] or row["sha256"] not in ("", digest(content)):
         raise PublicError(
-            f"{place} is not the file that was published: its size ({len(content):,} bytes) or its SHA-256 "
+            f"{path} is not the file that was published: its size ({len(content):,} bytes) or its SHA-256 "
             f"({digest(content)[:12]}…) differs. Remove it, and fetch it again."
         )
-    return place, content
+    return path, content
+
+
+def _require_path(name: str) -> Path:
+    """Return the path of a public file after its content is checked; raise PublicError if it was not downloaded."""
+    path_and_content = _find_file(name)
+    if path_and_content is None:
+        raise PublicError(f"{name} is not there: {command_code('cmlib', 'fetch', name.split('/')[1])}.")
+    path, _ = path_and_content
+    return path
 
 
 def cache_dir() -> Path:
-    """Return the folder of this user's downloaded files, which all checkouts share.
+    """Return the folder of the user's downloaded files.
+
+    All installations of cmlib share it.
 
     Returns
     -------
     pathlib.Path
-        It need not exist.
+        Does not exist before the first download.
     """
     return Path(pooch.os_cache("cmlib")) / "public"
 
 
-SITE = "https://raw.githubusercontent.com"
-
-
 def fetch(name: str) -> list[str]:
-    """Download the files of a public set into the cache, and check their SHA-256.
+    """Download the missing files of a public set into the cache.
 
     Parameters
     ----------
@@ -190,55 +221,54 @@ def fetch(name: str) -> list[str]:
     Returns
     -------
     list of str
-        The files that were downloaded now; files that were present before are not listed.
+        Names of the downloaded files. Empty if no file was missing.
 
     Raises
     ------
     PublicError
-        If there is no such set, or a file can't be downloaded or is not the original.
+        If the set does not exist, a file cannot be downloaded, or its size or SHA-256 is wrong.
     """
-    lacking = [row for row in files(name).itertuples() if read(row.file) is None]
+    missing_rows = [row for row in files(name).itertuples() if read(row.file) is None]
     pooch.get_logger().setLevel("WARNING")
-    for row in progress_bar(lacking, desc=f"fetching {name}", unit="file", disable=None if lacking else True):
-        _fetch(row)
-    return [row.file for row in lacking]
+    disable = None if missing_rows else True
+    for row in progress_bar(missing_rows, desc=f"fetching {name}", unit="file", disable=disable):
+        _download(row)
+    return [row.file for row in missing_rows]
 
 
-def _fetch(row):
-    """Download one file (a row of files.csv) into the cache; raise PublicError if that fails."""
+def _download(row: Any) -> None:
+    """Download one file, given its row of files.csv, and check its size and SHA-256."""
     address = "/".join([SITE, row.repository, row.commit, urllib.parse.quote(row.path)])
     target = cache_dir() / row.file
     target.parent.mkdir(parents=True, exist_ok=True)
+    known_hash = f"sha256:{row.sha256}" if row.sha256 else None
     try:
-        known = f"sha256:{row.sha256}" if row.sha256 else None
         with working_folder(target) as folder:
-            file = Path(pooch.retrieve(address, known, fname=target.name, path=folder))
-            if (n_bytes := file.stat().st_size) != row.bytes:
+            file = Path(pooch.retrieve(address, known_hash, fname=target.name, path=folder))
+            n_bytes = file.stat().st_size
+            if n_bytes != row.bytes:
                 raise InputError(f"it has {n_bytes:,} bytes, and the original {row.bytes:,}.")
             atomic_replace(file, target)
     except requests.HTTPError as error:
         raise PublicError(f"{address} is not there: {error}.") from error
     except requests.RequestException as error:
         raise PublicError(
-            f"{address} can't be reached: {_reason(error)}. Fetch it on a machine with a network, and set "
+            f"{address} can't be reached: {_find_reason(error)}. Fetch it on a machine with a network, and set "
             f"CMLIB_PUBLIC to the folder that holds it as {row.file}."
         ) from error
     except ValueError as error:
         raise PublicError(f"{address} is not the file that was published: {error}") from error
 
 
-def _reason(error):
-    """Find the innermost reason of an error of `requests`; the outer errors repeat the address."""
+def _find_reason(error: Any) -> str:
+    """Return the message of the innermost error, without the address that the outer errors repeat."""
     while getattr(error, "reason", None) or (error.args and isinstance(error.args[0], Exception)):
         error = getattr(error, "reason", None) or error.args[0]
     return str(error).partition(": ")[2] or str(error)
 
 
-ALL = "all"  # as a program: every program of a set
-
-
 def programs(name: str) -> list[str]:
-    """List the programs in a set, as :func:`import_programs` takes them.
+    """List the programs in a public set.
 
     Parameters
     ----------
@@ -248,77 +278,78 @@ def programs(name: str) -> list[str]:
     Returns
     -------
     list of str
+        Names for :func:`import_programs`.
 
     Raises
     ------
     PublicError
-        If there is no such set.
+        If the set does not exist.
     """
-    return list(dict.fromkeys(_program_name(row) for row in files(name).itertuples() if row.program))
+    return list(dict.fromkeys(_name_program(row) for row in files(name).itertuples() if row.program))
 
 
 def import_programs(name: str, wanted: Sequence[str], *, folder: str | Path | None = None) -> list[str]:
-    """Import programs of a set into the recordings; skip programs that were imported before.
+    """Import programs of a public set into the recordings.
+
+    Programs that are already imported are skipped.
 
     Parameters
     ----------
     name : str
         Name of the set.
     wanted : sequence of str
-        Names from :func:`programs`, or ``all``.
+        Names of programs, as listed by :func:`programs`, or ``all``.
     folder : path, optional
         Folder of all recordings. Default: `data/recordings`.
 
     Returns
     -------
     list of str
-        Names of the new programs.
+        Names of the imported programs.
 
     Raises
     ------
     PublicError
-        If there is no such program, or its file was not fetched.
+        If a program does not exist, or its file was not downloaded.
     RecordError
-        If it can't be imported.
+        If a file cannot be imported.
     """
-    known = programs(name)
-    if unknown := [program for program in wanted if program not in (*known, ALL)]:
-        raise PublicError(f"{name} has no program {unknown[0]!r}; it has {', '.join(known)}.")
+    known_programs = programs(name)
+    for program in wanted:
+        if program not in (*known_programs, ALL):
+            raise PublicError(f"{name} has no program {program!r}; it has {', '.join(known_programs)}.")
     recordings = Path(folder or places.recordings_dir())
     rows = [row for row in files(name).itertuples() if row.program]
-    wanted_rows = [row for row in rows if ALL in wanted or _program_name(row) in wanted]
-    imported = {_program_name(row) for row in wanted_rows if _is_imported(recordings, row)}
-    added = [_import(row, recordings) for row in wanted_rows if _program_name(row) not in imported]
-    return list(dict.fromkeys(program for programs in added for program in programs))
+    wanted_rows = [row for row in rows if ALL in wanted or _name_program(row) in wanted]
+    # A program can have several rows. It is skipped if any of them is imported.
+    existing_programs = {_name_program(row) for row in wanted_rows if _is_imported(recordings, row)}
+    imported = []
+    for row in wanted_rows:
+        if _name_program(row) not in existing_programs:
+            imported += _import_row(row, recordings)
+    return list(dict.fromkeys(imported))
 
 
-def _program_name(row):
-    """Name the program that a row of files.csv is imported as: ``PROGRAM-CONDITION``."""
+def _name_program(row: Any) -> str:
+    """Return the name of the imported program, ``PROGRAM-CONDITION``."""
     return "-".join(filter(None, [row.program, row.condition]))
 
 
-def _is_imported(recordings, row):
-    """Return whether the recordings hold the program, or programs, of a row of files.csv."""
-    pattern = f"{row.program}-*-{row.condition}" if row.marks else _program_name(row)
+def _is_imported(recordings: Path, row: Any) -> bool:
+    """Return True if the recordings contain a program of a row of files.csv."""
+    pattern = f"{row.program}-*-{row.condition}" if row.marks else _name_program(row)
     return any(recordings.glob(f"{pattern}/*.json"))
 
 
-def _import(row, recordings):
-    """Import a row of files.csv, and return the names of the programs that were made of it."""
-    made = import_files(
+def _import_row(row: Any, recordings: Path) -> list[str]:
+    """Import the file of a row of files.csv; return the names of the imported programs."""
+    metadata_files = import_files(
         row.program,
-        [_checked_path(row.file)],
-        marks=_checked_path(row.marks) if row.marks else None,
+        [_require_path(row.file)],
+        marks=_require_path(row.marks) if row.marks else None,
         condition=row.condition,
         interval_ms=int(row.interval_ms) if row.interval_ms else None,
         note=f"{row.repository}, {row.path}",
         folder=recordings,
     )
-    return [file.parent.name for file in made]
-
-
-def _checked_path(name):
-    """Return the path of a public file after checking its content; raise PublicError if it was not fetched."""
-    if original := _original(name):
-        return original[0]
-    raise PublicError(f"{name} is not there: {command_code('cmlib', 'fetch', name.split('/')[1])}.")
+    return [file.parent.name for file in metadata_files]
