@@ -73,10 +73,12 @@ def learn(X: pd.DataFrame, y: pd.Series, *, other_processor: bool = False) -> Po
     PooledCost
         Fitted model with ``half_width_``.
 
-    Notes ----- The method is cross-conformal prediction. The changes of each suite are predicted by a model that was
-    fitted to the other suites. Each error is divided by the standard deviation of its prediction. Each program has
-    several such quotients, of which the largest is used. The half-width is the 90 % quantile over the programs of a
-    suite, for the suite with the largest quantile.
+    Notes
+    -----
+    The method is cross-conformal prediction. The changes of each suite are predicted by a model that was fitted to the
+    other suites. Each error is divided by the standard deviation of its prediction. Each program has several such
+    quotients, of which the largest is used. The half-width is the 90 % quantile over the programs of a suite, for the
+    suite with the largest quantile.
     """
     model = _fit(X, y, other_processor)
     _set_widths(model, X, _predict_each_suite(X, y, other_processor))
@@ -146,9 +148,8 @@ def coverage(predictions: pd.DataFrame) -> pd.Series:
         - ``error``: mean absolute error
         - ``nothing``: mean absolute error of the prediction that nothing changes
         - ``half_width``: median half-width
-        - ``score``: mean interval score, which is the width plus 20 times the distance of a measurement outside the
-        interval.
-          Less is better (Gneiting and Raftery, Strictly proper scoring rules, JASA 2007).
+        - ``score``: mean interval score. It is the width, plus 20 times the distance of a measurement outside the
+          interval. Less is better (Gneiting and Raftery, Strictly proper scoring rules, JASA 2007).
         - ``constant_holds`` and ``constant_score``: the same for intervals of constant width
     """
     measured, predicted = predictions["measured"], predictions["predicted"]

@@ -78,15 +78,18 @@ def predict_change(
     Returns
     -------
     Prediction
+        Change of cycles per instruction with its interval, and the cost of a miss.
 
     Raises
     ------
     ValueError
         If a column is missing, or if nothing was counted.
 
-    Notes ----- The intervals are calibrated for 90 % of the programs of a new suite, for all cache sizes at once. Their
-    coverage was measured on four suites, each with a model that was fitted to the others. `docs/cost.md` summarizes the
-    results, and `data/cost/coverage.csv` contains them.
+    Notes
+    -----
+    The intervals are calibrated for 90 % of the programs of a new suite, for all cache sizes at once. Their coverage
+    was measured on four suites, each with a model that was fitted to the others. `docs/cost.md` summarizes the results,
+    and `data/cost/coverage.csv` contains them.
     """
     row = rates_row(rates(cycles_run, misses_run, misses=misses)).assign(change=float(change))
     if stores_change is not None:

@@ -90,13 +90,11 @@ class PooledCost:
             One row per change, from :func:`cmlib.cost.changes`. Columns:
 
             - ``program``: name of the program
-            - ``cycles``, ``misses`` and ``stores``: numbers per instruction before the change; ``stores`` is 0 if not
-            counted
+            - ``cycles``, ``misses`` and ``stores``: numbers per instruction before the change. ``stores`` is 0 if not
+              counted.
             - ``slope`` and ``stderr``: results of :func:`cmlib.cost.slope`
             - ``change``: change of misses per instruction
-            - ``stores_change``: change of the misses of stores per instruction. This column is optional, and only
-            predictions
-              use it.
+            - ``stores_change`` (optional, only for predictions): change of the misses of stores per instruction
         y : array-like of float
             Measured change of cycles per instruction.
 
@@ -104,10 +102,12 @@ class PooledCost:
         -------
         self
 
-        Notes ----- The constants maximize their posterior density. It is the product of their priors and of the
-        likelihood of each program. The prior of center is flat. The likelihood of a program is the probability of its
-        slope and of its measured change given c, averaged over c. The variance of a measured change is the sum of two
-        squares: `noise` percent of the cycles, and a tenth of the change.
+        Notes
+        -----
+        The constants maximize their posterior density. It is the product of their priors and of the likelihood of each
+        program. The prior of center is flat. The likelihood of a program is the probability of its slope and of its
+        measured change given c, averaged over c. The variance of a measured change is the sum of two squares: `noise`
+        percent of the cycles, and a tenth of the change.
         """
         from scipy.optimize import minimize  # slow to import, and not needed for predictions
 

@@ -70,13 +70,15 @@ def savings_without_misses(
         - ``overstates``: True if the event counts more than misses of loads
         - ``percent``: cycles saved [% of all cycles] at the nominal latency of the processor; None if not known
         - ``low`` and ``high``: range over plausible latencies of memory, 200 to 790 cycles. It is not a confidence
-        interval.
+          interval.
         - ``reason``: reason why no estimate is possible; "" if there is an estimate
         - ``runs``: number of runs with an estimate
         - ``of_runs``: number of all runs
 
-    Notes ----- The model is ``default_cost_model(other_processor=True)``. It does not use the costs of other programs,
-    because these were measured on another processor.
+    Notes
+    -----
+    The model is ``default_cost_model(other_processor=True)``. It does not use the costs of other programs, because
+    these were measured on another processor.
     """
     estimates = {}
     for counts, running in runs:

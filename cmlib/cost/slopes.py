@@ -74,11 +74,13 @@ def slope(cycles: ArrayLike, misses: ArrayLike) -> tuple[float, float]:
     stderr : float
         Standard error of the slope; infinite if the slope is 0 for one of these reasons.
 
-    Notes ----- Parts of 1, 2, 4, … intervals are compared with their neighbors (Haar wavelets). Each length is a time
-    scale. The slope is a weighted least-squares fit to the differences of all scales. The weight of a scale is the
-    squared correlation between its cycles and its misses. The correlation is low if misses are not the cause of the
-    cycles. It is also low if cycles and misses are from two runs that are not aligned. The standard error is estimated
-    by leaving out one scale at a time (jackknife).
+    Notes
+    -----
+    Parts of 1, 2, 4, … intervals are compared with their neighbors (Haar wavelets). Each length is a time scale. The
+    slope is a weighted least-squares fit to the differences of all scales. The weight of a scale is the squared
+    correlation between its cycles and its misses. The correlation is low if misses are not the cause of the cycles. It
+    is also low if cycles and misses are from two runs that are not aligned. The standard error is estimated by leaving
+    out one scale at a time (jackknife).
     """
     sums_by_scale = []
     for cycle_differences, miss_differences in zip(

@@ -92,8 +92,8 @@ def bounds(
         Clock of the recording [GHz]. It converts the latency of memory to cycles. Default: the processor's fastest
         clock.
     printed : dict of str to float, optional
-        Shares (0–1) that the recording tool printed, by category. They are used only if the counts do not give all
-        shares of level 1, and if they neither contradict the counts nor differ from 1 in sum.
+        Shares (0–1) that the recording tool printed, by category. They are ignored if the counts give all shares of
+        level 1. They are also ignored if they contradict the counts, or if their sum is not 1.
     savings : sequence of dict, optional
         Estimated savings without cache misses, from :func:`cmlib.cost.savings_without_misses`. Each is a lower bound
         of the back end.

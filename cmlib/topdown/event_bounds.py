@@ -53,7 +53,7 @@ class CountedCategories(NamedTuple):
     Attributes
     ----------
     bounds : list of Bound
-        One bound per category: its share with the error of the counts.
+        One bound per category. Its ends are the computed share minus and plus the error.
     exact : bool
         True if all categories of level 1 were counted.
     gap : float

@@ -242,13 +242,16 @@ def summarize(name: str, runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], **se
     dict
         The object that ``cmlib summarize --json`` prints. `docs/summary.md` describes all keys. Some of them:
 
-        - ``first``: what is said first, as a dict of ``kind``, ``headline``, ``advice`` and more
-        - ``levels``: dict of figures such as time, clock and instructions per cycle
-        - ``utilization``: dict of time, CPU time and time in the kernel
-        - ``cycles``: list of shares of the cycles [%]
-        - ``account``: dict of the use of the slots, or None if it is not known. Its ``categories`` have bounds ``low``
-          and ``high`` [% of the slots]. Its ``decide`` is the perf command to run next.
-        - ``limited_by``: the category that limits the program most, or None if this is open
+        - ``first``: what is said first about the program (dict of ``headline``, ``advice`` and more)
+        - ``levels``: figures such as time, clock and instructions per cycle (dict)
+        - ``utilization``: time, CPU time and time in the kernel (dict)
+        - ``cycles``: shares of the cycles [%] (list of dict)
+        - ``account``: use of the slots (dict, or None if it is not known). A slot is an opportunity to begin one
+          operation in a cycle.
+        - ``account["categories"]``: bounds ``low`` and ``high`` of each use of the slots [% of the slots]
+        - ``account["how"]``: how certain the limit is
+        - ``account["decide"]``: perf command that decides what limits the program
+        - ``limited_by``: use of the slots that limits the program most, or None if this is not decided
         - ``phases`` and ``misses``: lists of dicts
         - ``remarks``: list of sentences
     """
