@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from cmlib import places, report
 from cmlib.cli import main
 from cmlib.io import store
-from cmlib.io.store import database
+from cmlib.io.store import urls
 from cmlib.passwords import hide
 from tests import databases, made_up
 from tests.small_notebooks import saving, write_profile
@@ -80,9 +80,9 @@ def test_a_url_is_taken_apart_and_put_together_again(monkeypatch):
     assert store.without_password("sqlite:///x.sqlite") == ("sqlite:///x.sqlite", "")
     assert store.without_password(None) == (None, "")
     monkeypatch.setenv("PGPASSWORD", "p@ss")
-    whole = database.with_password(bare)
+    whole = urls.with_password(bare)
     assert sa.make_url(whole).password == "p@ss" and "p@ss" not in repr(whole)
-    assert database.with_password("sqlite:///x.sqlite") == "sqlite:///x.sqlite"
+    assert urls.with_password("sqlite:///x.sqlite") == "sqlite:///x.sqlite"
 
 
 def test_what_looks_like_no_url_stays_as_it_is():

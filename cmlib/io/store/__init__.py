@@ -1,7 +1,7 @@
-"""The store: a database (SQLite or PostgreSQL) with a table for each run, made anew from the recordings.
+"""Store all recordings in a database, and read them from there.
 
-:func:`rebuild` makes it, :func:`runs` lists its runs, :func:`load` reads one. StoreError if there is no store, or it
-can't be made.
+:func:`rebuild` makes the database (SQLite or PostgreSQL) from the files of the recordings. :func:`runs` lists the runs
+in it, and :func:`load` reads one run. StoreError is raised if the database does not exist or cannot be made.
 """
 
 import lazy_loader

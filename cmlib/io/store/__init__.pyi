@@ -1,5 +1,5 @@
 from .building import rebuild as rebuild, refresh as refresh
-from .database import SCHEMA as SCHEMA, default_url as default_url, without_password as without_password
+from .database import SCHEMA as SCHEMA
 from .errors import StoreError as StoreError
 from .reading import (
     is_current as is_current,
@@ -9,3 +9,4 @@ from .reading import (
     refused as refused,
     runs as runs,
 )
+from .urls import default_url as default_url, without_password as without_password

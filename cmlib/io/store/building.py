@@ -1,12 +1,12 @@
-"""Make the store, a database, from all recordings: runs by interval, and piecewise-linear segments ("lines").
+"""Make the store, a database, from all recordings.
 
-:func:`rebuild` makes it anew, :func:`refresh` only if it does not hold the recordings on disk. Recordings that can't
-be read are left out; StoreError if none can, NothingRecordedError if there is none.
+:func:`rebuild` always makes it. :func:`refresh` makes it only if the recordings have changed.
 """
 
 import json
 import re
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 import sqlalchemy as sa
@@ -14,50 +14,70 @@ import sqlalchemy as sa
 from cmlib import places
 from cmlib.errors import NothingRecordedError
 from cmlib.intervals import lengths_by_ends
-from cmlib.io.store.database import REFUSED, RUNS, default_url, replacing, with_password
+from cmlib.io.store.database import REFUSED, RUNS, replacing
 from cmlib.io.store.errors import StoreError
-from cmlib.io.store.raw import SERIES, as_utf8, find_sources, read_run, read_table
+from cmlib.io.store.raw import SERIES, RawRecording, as_utf8, find_sources, read_run, read_table
 from cmlib.io.store.reading import id_of, is_current, runs
+from cmlib.io.store.urls import default_url, with_password
 from cmlib.terminal import progress_bar
 
 _LONGEST_NAME = 48
-# What a row of the table `runs` repeats of a run's metadata, and the value if these lack it. A set is a plan of events,
-# a pass a repetition of it, a part one of the runs that make up a pass; `axis` says what an interval is (of time, or a
-# whole run), `condition` what an import appended to the program's name.
-_OF_META = dict.fromkeys(["program", "set", "mode", "pass", "part", "run", "command", "date"])
-_OF_META |= {"interval_ms": 0.0, "duration_s": 0.0, "exit_code": None, "source": "perf", "axis": "time"}
-_OF_META |= {"condition": "", "running_shares": True, "imported": False}
+# Metadata that become columns of the table `runs`, with the values for runs that lack them.
+_COLUMN_DEFAULTS = {
+    "program": None,
+    "set": None,
+    "mode": None,
+    "pass": None,
+    "part": None,
+    "run": None,
+    "command": None,
+    "date": None,
+    "interval_ms": 0.0,
+    "duration_s": 0.0,
+    "exit_code": None,
+    "source": "perf",
+    "axis": "time",
+    "condition": "",
+    "running_shares": True,
+    "imported": False,
+}
 
 
-def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
-    """Make the store anew: all of it, or, if that fails, nothing.
+def rebuild(
+    recordings_dir: str | Path | None = None,
+    url: str | sa.URL | None = None,
+    *,
+    samples_dir: str | Path | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Make the store from all recordings.
 
-    A recording that is incomplete, was changed or can't be read is left out; :func:`cmlib.io.store.refused` lists it.
+    Recordings that cannot be read are skipped. :func:`cmlib.io.store.refused` lists them. After an error, an existing
+    store is unchanged.
 
     Parameters
     ----------
     recordings_dir : path, optional
-        Holds one folder per program; `data/recordings` by default.
-    url : str, optional
-        SQLAlchemy URL of an SQLite file or a PostgreSQL database (in which the
-        store is the schema ``cmlib``); an SQLite file among the results by default.
+        Folder with one folder per program. Default: `data/recordings`.
+    url : str or SQLAlchemy URL, optional
+        URL of an SQLite file or a PostgreSQL database. Default: an SQLite file in the folder of the results.
     samples_dir : path, optional
-        Where recordings of lines (piecewise-linear segments) are; by default `samples` beside the recordings.
+        Folder of the recordings of lines (piecewise-linear segments). Default: the folder ``samples`` next to the
+        recordings.
     progress : bool, default False
-        Show a bar.
+        Show a progress bar.
 
     Returns
     -------
     DataFrame
-        A row per run: run_id, program, set, mode, pass, part and the other columns of :func:`cmlib.io.store.runs`.
+        One row per run. Columns: as in :func:`cmlib.io.store.runs`.
 
     Raises
     ------
     NothingRecordedError
-        If nothing is recorded.
+        If there are no recordings.
     StoreError
-        If not one recording can be stored (naming the file), or if the store can't be
-        written. A store that was there before is still there then.
+        If no recording can be read, or the store cannot be written.
     """
     sources = find_sources(recordings_dir, samples_dir)
     if not sources:
@@ -67,43 +87,45 @@ def rebuild(recordings_dir=None, url=None, *, samples_dir=None, progress=False):
             "or set CMLIB_DATA to the folder `data` of cmlib's sources, whose recordings the paper profile reads."
         )
     with replacing(url) as connection:
-        stored, refused = [], []
-        shown = None if progress else True
-        for number, source in enumerate(progress_bar(sources, desc="store", unit="run", disable=shown)):
+        run_rows = []
+        refused_rows = []
+        disable = None if progress else True
+        for number, source in enumerate(progress_bar(sources, desc="store", unit="run", disable=disable)):
             try:
-                stored.append(_add(connection, number, source))
+                run_rows.append(_add_recording(connection, number, source))
             except StoreError as error:
-                refused.append((source.name, source.state(), as_utf8(error)))
-        if not stored:
-            raise StoreError(refused[0][-1])
-        table = pd.DataFrame(stored).astype({"exit_code": "Int64", "cpus": float})
-        table.to_sql(RUNS, connection, index=False)
-        names = ["name", "state", "reason"]
-        pd.DataFrame(refused, columns=names, dtype="str").to_sql(REFUSED, connection, index=False)
+                refused_rows.append((source.name, source.state(), as_utf8(error)))
+        if not run_rows:
+            _, _, first_reason = refused_rows[0]
+            raise StoreError(first_reason)
+        run_table = pd.DataFrame(run_rows).astype({"exit_code": "Int64", "cpus": float})
+        run_table.to_sql(RUNS, connection, index=False)
+        refused_table = pd.DataFrame(refused_rows, columns=["name", "state", "reason"], dtype="str")
+        refused_table.to_sql(REFUSED, connection, index=False)
     return runs(url)
 
 
 def refresh(recordings_dir: str | Path | None = None, url: str | sa.URL | None = None) -> str | sa.URL:
-    """Rebuild the store if it does not hold exactly the recordings on disk.
+    """Rebuild the store if it does not contain exactly the current recordings.
 
     Parameters
     ----------
     recordings_dir : path, optional
-        Default: `data/recordings`.
-    url : str or SQLAlchemy's URL, optional
-        Default: the SQLite file among the results.
+        Folder with one folder per program. Default: `data/recordings`.
+    url : str or SQLAlchemy URL, optional
+        Default: an SQLite file in the folder of the results.
 
     Returns
     -------
-    str or SQLAlchemy's URL
-        URL of the store; SQLAlchemy's if the password in PGPASSWORD was added to that of a PostgreSQL database.
+    str or SQLAlchemy URL
+        URL of the store. The password in PGPASSWORD is added to the URL of a PostgreSQL database.
 
     Raises
     ------
     NothingRecordedError
-        If nothing is recorded.
+        If there are no recordings.
     StoreError
-        If the store can't be made.
+        If the store cannot be made.
     """
     url = with_password(url or default_url())
     if not is_current(recordings_dir, url):
@@ -111,29 +133,61 @@ def refresh(recordings_dir: str | Path | None = None, url: str | sa.URL | None =
     return url
 
 
-def _add(connection, number, source):
-    """Store one recording's table, and return its row (dict) of the table `runs`; StoreError if it can't be read.
+class _RunTable(NamedTuple):
+    """Counts of a recording as a table of the database."""
 
-    `number` makes the table's name unique, `source` is a RawRecording.
+    frame: pd.DataFrame
+    events: list[str]
+    cpus: float | None  # average number of CPUs used
+
+
+def _add_recording(connection: sa.Connection, number: int, source: RawRecording) -> dict[str, Any]:
+    """Write the table of a recording; return the recording's row of the table `runs`.
+
+    `number` makes the name of the table unique. StoreError is raised if the recording cannot be read.
     """
     if source.problem:
         raise StoreError(source.problem)
     meta = source.meta
-    if source.kind == SERIES:
-        counts, running, cpus = read_run(source.file, meta)
-        events = list(counts)
-        frame = pd.concat([counts, running], axis=1)
-        names = [f"{quantity}_{k:03d}" for quantity in ("count", "running") for k in range(len(events))]
-        frame = frame.set_axis(names, axis=1).reset_index()
-        frame.insert(1, "interval_s", lengths_by_ends(counts.index))
-    else:
-        events, cpus = list(meta["events"]), None
-        names = [f"{quantity}_{k:03d}" for k in range(1, len(events)) for quantity in ("slope", "intercept")]
-        frame = read_table(source.file, meta).set_axis(["x_start", "x_end", *names], axis=1)
-    # The table's name holds the run's, in characters that SQL needs no quotes for, short enough for PostgreSQL.
-    readable = re.sub(r"[^a-z0-9]+", "_", id_of(meta).lower())[:_LONGEST_NAME]
-    table = f"{'series' if source.kind == SERIES else 'lines'}_{number:05d}_{readable}"
-    frame.to_sql(table, connection, index=False)
-    row = {"run_id": id_of(meta)} | {key: meta.get(key, usual) for key, usual in _OF_META.items()}
-    sizes = {"n_intervals": len(frame), "n_events": len(events), "events": json.dumps(events), "cpus": cpus}
-    return row | sizes | {"series_table": table, "meta": json.dumps(meta)}
+    run_id = id_of(meta)
+    is_series = source.kind == SERIES
+    table = _read_series(source) if is_series else _read_lines(source)
+    # PostgreSQL limits the length of names, and SQL needs quotes around other characters.
+    readable_name = re.sub(r"[^a-z0-9]+", "_", run_id.lower())[:_LONGEST_NAME]
+    table_name = f"{'series' if is_series else 'lines'}_{number:05d}_{readable_name}"
+    table.frame.to_sql(table_name, connection, index=False)
+    columns = {key: meta.get(key, default) for key, default in _COLUMN_DEFAULTS.items()}
+    return {
+        "run_id": run_id,
+        **columns,
+        "n_intervals": len(table.frame),
+        "n_events": len(table.events),
+        "events": json.dumps(table.events),
+        "cpus": table.cpus,
+        "series_table": table_name,
+        "meta": json.dumps(meta),
+    }
+
+
+def _read_series(source: RawRecording) -> _RunTable:
+    """Read the counts of a run per interval.
+
+    Columns of the table: time_s, interval_s, and count_000, running_000 and so on for each event.
+    """
+    counts, running, cpus = read_run(source.file, source.meta)
+    n_events = counts.shape[1]
+    columns = [f"{quantity}_{k:03d}" for quantity in ("count", "running") for k in range(n_events)]
+    frame = pd.concat([counts, running], axis=1).set_axis(columns, axis=1).reset_index()
+    frame.insert(1, "interval_s", lengths_by_ends(counts.index))
+    return _RunTable(frame, list(counts), cpus)
+
+
+def _read_lines(source: RawRecording) -> _RunTable:
+    """Read the lines (piecewise-linear segments) of a recording.
+
+    Columns of the table: x_start, x_end, and slope_001, intercept_001 and so on for each event but the first.
+    """
+    events = list(source.meta["events"])
+    fitted = [f"{parameter}_{k:03d}" for k in range(1, len(events)) for parameter in ("slope", "intercept")]
+    frame = read_table(source.file, source.meta).set_axis(["x_start", "x_end", *fitted], axis=1)
+    return _RunTable(frame, events, None)

@@ -1,7 +1,7 @@
-"""The error of the store, the database that is made of the recordings' files."""
+"""The error of the store."""
 
 from cmlib.errors import CmlibError
 
 
 class StoreError(CmlibError, ValueError):
-    """Raised for a recording that can't be stored, and a store that can't be made or read."""
+    """Raised for a recording that cannot be stored, and for a store that cannot be made or read."""

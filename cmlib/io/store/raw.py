@@ -1,14 +1,13 @@
-"""Find the recordings on disk that the store is made of, runs by interval and lines, and read and check each.
+"""Find and read the recordings on disk that are stored in the database.
 
-"Lines" are the piecewise-linear segments that `cmlib record --samples --compress` stores in place of samples.
-:func:`find_sources` gives a list of :class:`RawRecording`; :func:`read_run` and :func:`read_table` read one.
-StoreError, when one is read, for content that was changed or is no run's.
+:func:`find_sources` lists the recordings. :func:`read_run` reads the counts of a run. :func:`read_table` reads a
+recording of lines: piecewise-linear segments that replace samples, as `cmlib record --samples --compress` stores them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,10 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["read_run"]
 
-MODE = "lines"  # of such runs in the store
-SERIES, LINES = "recordings", "samples"  # kinds of recording, by the folders that hold them
-_NAME = re.compile(r"(.+-lines)-([0-9]+)")  # of a recording of lines: its set, and its number
-_HOW = "Such files are written by `cmlib record NAME --samples --compress`; move anything else out of the samples."
+MODE = "lines"  # mode of recordings of lines in the store
+# Kinds of recordings, named after their folders: counts per interval, and lines.
+SERIES, LINES = "recordings", "samples"
+# Name of a recording of lines: its set and its number.
+_LINES_NAME = re.compile(r"(.+-lines)-([0-9]+)")
+_ADVICE = "Such files are written by `cmlib record NAME --samples --compress`; move anything else out of the samples."
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,14 @@ class RawRecording:
 
     Attributes
     ----------
-    kind : str
-        SERIES (counts by interval) or LINES.
+    kind : {"recordings", "samples"}
+        ``recordings`` for counts per interval, ``samples`` for lines.
     file : Path
-        Its metadata file.
+        Metadata file.
     meta : dict
-        The metadata in it; {} if they can't be read.
+        Metadata. Empty if the file cannot be read.
     problem : str
-        Why they can't be read; "" if they can.
+        Reason if the file cannot be read. Otherwise empty.
     """
 
     kind: str
@@ -59,11 +60,14 @@ class RawRecording:
 
     @property
     def name(self) -> str:
-        """Its folder and name, such as ``recordings/gcc/ocoe-p0-00``."""
+        """Folder and name. For example, ``recordings/gcc/ocoe-p0-00``."""
         return as_utf8(f"{self.kind}/{self.file.parent.name}/{self.file.stem}")
 
     def state(self) -> str:
-        """Describe the sizes and times of its files; a recording that was refused is tried again when this changes."""
+        """Return the sizes and modification times of the files as text.
+
+        A recording that could not be stored is read again if they change.
+        """
         suffix = CONTENT_OF_LINES if self.kind == LINES else runs.content_suffix(self.meta)
         files = [file for file in (self.file, self.file.with_suffix(suffix)) if file.exists()]
         return " ".join(f"{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files)
@@ -72,78 +76,106 @@ class RawRecording:
 def find_sources(
     recordings_dir: str | Path | None = None, samples_dir: str | Path | None = None
 ) -> list[RawRecording]:
-    """Find the recordings on disk: runs by interval first (those that can't be read before the others), then lines.
+    """Find all recordings on disk.
 
-    Recordings of lines get a place in their set, as runs have: `part` is the number of their list of events, `pass`
-    counts those with the same events.
+    Recordings of lines get a pass and a part. All recordings with the same events are one part, and each is a pass of
+    it.
 
     Parameters
     ----------
     recordings_dir : path, optional
-        Default: `data/recordings`.
+        Folder of the recordings with counts per interval. Default: `data/recordings`.
     samples_dir : path, optional
-        Default: ``samples`` beside it.
+        Folder of the recordings of lines. Default: the folder ``samples`` next to the recordings.
 
     Returns
     -------
     list of RawRecording
-        Sorted by program, set and number. A recording that can't be read has a `problem`; nothing is raised.
+        Recordings with counts per interval, then recordings of lines. They are sorted by program, set and number.
+        Unreadable recordings are included, and have a `problem`.
     """
     folder = Path(recordings_dir or places.recordings_dir())
-    series = [_source(SERIES, file, runs.read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
+    series = [_read_source(SERIES, file, runs.read_run_metadata) for file in sorted(folder.glob("*/*.json"))]
     keys = ("program", "set", "pass", "part")
+    # Sources without metadata come first.
     series.sort(key=lambda source: [source.meta.get(key) for key in keys if source.meta])
-    samples = Path(samples_dir or folder.absolute().parent / "samples")
-    named = {file: _NAME.fullmatch(file.stem) for file in samples.glob("*/*-lines-*.json")}
-    order = sorted((file.parent.name, name[1], int(name[2]), file) for file, name in named.items() if name)
-    lines, earlier = [], {}
-    for program, set_name, _, file in order:
-        source = _source(LINES, file, _read_lines)
+    return series + _find_lines(Path(samples_dir or folder.absolute().parent / "samples"))
+
+
+def _find_lines(folder: Path) -> list[RawRecording]:
+    """Find the recordings of lines in a folder, and number their parts and passes."""
+    files = []
+    for file in folder.glob("*/*-lines-*.json"):
+        match = _LINES_NAME.fullmatch(file.stem)
+        if match:
+            files.append((file.parent.name, match[1], int(match[2]), file))
+    lines = []
+    # The number of passes of each list of events, keyed by program and set.
+    n_passes_by_set: dict[tuple[str, str], dict[tuple[str, ...], int]] = {}
+    for program, set_name, _, file in sorted(files):
+        source = _read_source(LINES, file, _read_lines_metadata)
         if not source.problem:
+            n_passes = n_passes_by_set.setdefault((program, set_name), {})
             events = tuple(source.meta["events"])
-            passes = earlier.setdefault((program, set_name), {})
-            passes[events] = passes.get(events, -1) + 1
-            place = {"pass": passes[events], "part": list(passes).index(events)}
-            source.meta.update(place, program=program, set=set_name, run=file.stem)
+            pass_number = n_passes.get(events, 0)
+            n_passes[events] = pass_number + 1
+            part = list(n_passes).index(events)
+            source.meta.update(
+                {"pass": pass_number, "part": part}, program=program, set=set_name, run=file.stem
+            )
         lines.append(source)
-    return series + lines
+    return lines
 
 
 def recorded_programs() -> list[str]:
-    """List the programs with a recording on disk, whether it can be stored or not."""
+    """Return the names of all programs with a recording on disk."""
     recordings = places.recordings_dir()
     folders = (recordings, recordings.absolute().parent / "samples")
     return sorted({file.parent.name for folder in folders for file in folder.glob("*/*.json")})
 
 
 def as_utf8(text: object) -> str:
-    r"""Write bytes of a file's name that are not UTF-8 as ``\xNN``, so that a table can hold the name."""
+    r"""Convert an object to text that is valid UTF-8.
+
+    Other bytes in the name of a file become ``\xNN``, because databases cannot store them.
+
+    Parameters
+    ----------
+    text : object
+
+    Returns
+    -------
+    str
+    """
     return str(text).encode(errors="backslashreplace").decode()
 
 
 def read_run(file: Path, meta: Mapping) -> StoredRun:
-    """Read one raw recording.
+    """Read the counts of a run.
 
     Parameters
     ----------
     file : pathlib.Path
-        Its metadata file.
+        Metadata file.
     meta : mapping
-        The metadata in it.
+        Metadata in this file.
 
     Returns
     -------
     StoredRun
-        ``counts`` per interval, NaN where not counted: a DataFrame, shape (n_intervals, n_events); the index
-        ``time_s`` is the interval's end [s], or, of a simulated run, the instructions executed until then [10⁹].
-        ``running``: shares of the time that each event was counted (0 to 1), NaN where they are not known. ``cpus``:
-        number of CPUs used on average, None if it is not known.
+        Named tuple with the fields:
+
+        - ``counts`` : DataFrame with one row per interval and one column per event. NaN if not counted. The index
+          ``time_s`` is the end of the interval [s]. For simulated runs, it is the number of executed instructions
+          [billion].
+        - ``running`` : DataFrame with the fraction of the interval in which each event was counted. NaN if unknown.
+        - ``cpus`` : average number of CPUs used. None if unknown.
 
     Raises
     ------
     StoreError
-        If the file is not what was recorded, or can't be read; if a count is below zero or infinite, or there are
-        more than 480 events.
+        If the file cannot be read or was changed. Also if a count is negative or infinite, or the run has no events or
+        more than 480.
     """
     suffix = runs.content_suffix(meta)
     raw = file.with_suffix(suffix)
@@ -165,25 +197,29 @@ def read_run(file: Path, meta: Mapping) -> StoredRun:
 
 
 def read_table(file: Path, meta: Mapping) -> pd.DataFrame:
-    """Read the lines (piecewise-linear segments) of one recording.
+    """Read the lines (piecewise-linear segments) of a recording.
+
+    A line gives the cumulative count of an event as a linear function of the cumulative count of the first event.
 
     Parameters
     ----------
     file : Path
-        Its metadata file.
+        Metadata file.
     meta : mapping
-        The metadata in it.
+        Metadata in this file.
 
     Returns
     -------
     DataFrame of float
-        One row per line. Columns: x_start and x_end [counts of the first event], and slope:EVENT and intercept:EVENT of
-        each other event.
+        One row per line. Columns:
+
+        - ``x_start``, ``x_end`` : range of the cumulative count of the first event.
+        - ``slope:EVENT``, ``intercept:EVENT`` : coefficients for each other event.
 
     Raises
     ------
     StoreError
-        If the file was changed or can't be read.
+        If the file cannot be read or was changed.
     """
     fitted = [
         f"{parameter}:{event}" for event in list(meta["events"])[1:] for parameter in ("slope", "intercept")
@@ -197,8 +233,8 @@ def read_table(file: Path, meta: Mapping) -> pd.DataFrame:
     return lines
 
 
-def _source(kind, file, read):
-    """Read a metadata file by `read`; a RawRecording has a problem if that raises."""
+def _read_source(kind: str, file: Path, read: Callable[[Path], dict]) -> RawRecording:
+    """Read a metadata file; an unreadable file gives a RawRecording with a problem."""
     try:
         with reading_errors_as(StoreError, f"{file} is no metadata", hint=f"Move it out of the {kind}."):
             return RawRecording(kind, file, read(file))
@@ -206,14 +242,11 @@ def _source(kind, file, read):
         return RawRecording(kind, file, {}, as_utf8(error))
 
 
-def _read_lines(file):
-    """Read the metadata of a recording of lines, and complete them to those of runs.
-
-    ArchiveError if they can't be read, or are of something else.
-    """
-    meta = read_object(file, "the metadata of lines", _HOW, "stored", "lines")
+def _read_lines_metadata(file: Path) -> dict:
+    """Read the metadata of a recording of lines, and add the entries that runs have."""
+    meta = read_object(file, "the metadata of lines", _ADVICE, "stored", "lines")
     events = list(meta["events"])
     pinned = [event for event in PINNED if event in events]
-    groups = [[event for event in events if event not in pinned]]
+    group = [event for event in events if event not in pinned]
     interval_ms = 1000 * meta["duration_s"] / meta["n_lines"]
-    return meta | {"mode": MODE, "pinned": pinned, "groups": groups, "interval_ms": interval_ms}
+    return meta | {"mode": MODE, "pinned": pinned, "groups": [group], "interval_ms": interval_ms}

@@ -1,11 +1,12 @@
-"""Read the store: list its runs (:func:`runs`), and load one run (:func:`load`).
+"""Read the store, a database of all recordings.
 
-StoreError if there is no store of this version, or no such run.
+:func:`runs` lists the runs in the store, and :func:`load` reads the counts of one run. StoreError is raised if the
+store does not exist or has another version.
 """
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import sqlalchemy as sa
 
 from cmlib import segments
 from cmlib.io.events import second_readings
-from cmlib.io.provenance import note_read, provenance_of_run
+from cmlib.io.provenance import Provenance, note_read, provenance_of_run
 from cmlib.io.recording import Recording, make_recording
 from cmlib.io.store.database import REFUSED, RUNS, VERSION, hash_readers, reading
 from cmlib.io.store.errors import StoreError
@@ -30,36 +31,54 @@ def runs(
     Parameters
     ----------
     url : str, optional
-        SQLAlchemy URL of the store; the SQLite file among the results by default.
+        SQLAlchemy URL of the store. Default: an SQLite file in the folder of the results.
     program, set, mode : str, optional
-        List only runs of this program, set or mode.
+        List only the runs of this program, set or mode.
 
     Returns
     -------
     DataFrame
-        A row per run, by program, set, pass and part. Columns: run_id (such as ``gcc/ocoe-p0-00``), program; set (a
-        named plan of events); mode (``ocoe``: one counter, one event, each counted all the time; ``mlpx``:
-        multiplexed, events took turns; ``unknown``; ``lines``: piecewise-linear segments of samples); pass
-        (repetition of the plan) and part (which of the events), numbers from 0; run (its name), command, date,
-        interval_ms, duration_s, exit_code, source (``perf``, or ``valgrind`` where counts are simulated), axis
-        (``time``, or ``runs`` where an interval is a whole run), condition (empty, or what the program's name ends
-        with), running_shares, imported, n_intervals, n_events, events (a tuple of names), series_table. Date and exit
-        code may be missing in runs imported from elsewhere; running_shares is False where the file told none.
+        One row per run, sorted by program, set, pass and part. Columns:
+
+        - ``run_id`` : name in the store. For example, ``gcc/ocoe-p0-00``.
+        - ``program``, ``run``, ``command``, ``date`` : names of the program and the run, command, and date. Imported
+          runs may have no date.
+        - ``set`` : name of a plan of events.
+        - ``pass`` : number of the repetition of the plan, from 0.
+        - ``part`` : number of the group of events that the run counted, from 0.
+        - ``mode`` : ``ocoe`` (each event was counted all the time), ``mlpx`` (multiplexed: events took turns on the
+          counters), ``unknown``, or ``lines`` (piecewise-linear segments of samples).
+        - ``interval_ms``, ``duration_s`` : length of the intervals [ms], and duration of the run [s].
+        - ``exit_code`` : exit code of the command. Imported runs may have none.
+        - ``source`` : ``perf``, or ``valgrind`` if the counts are simulated.
+        - ``axis`` : ``time``, or ``runs`` if each interval is a complete run.
+        - ``condition`` : condition of an imported run, which ends the program's name. Usually empty.
+        - ``running_shares`` : False if it is unknown for how much of the time events were counted.
+        - ``imported`` : True if the run was imported.
+        - ``n_intervals``, ``n_events``, ``events`` : numbers of intervals and events, and names of the events.
+        - ``series_table`` : name of the table with the counts.
 
     Raises
     ------
     StoreError
-        If there is no store, or of another version; says how to make it.
+        If the store does not exist or has another version.
     """
     with reading(url) as connection:
         frame = pd.read_sql(sa.text(f"SELECT * FROM {RUNS}"), connection).drop(columns=["meta", "cpus"])
-    for key, value in {"program": program, "set": set, "mode": mode}.items():
-        frame = frame if value is None else frame[frame[key] == value]
+    for column, value in {"program": program, "set": set, "mode": mode}.items():
+        if value is not None:
+            frame = frame[frame[column] == value]
     frame = frame.sort_values(["program", "set", "pass", "part"], ignore_index=True)
-    counted = map(json.loads, frame["events"])
-    frame["events"] = [tuple(e for e in events if e not in second_readings(events)) for events in counted]
+    frame["events"] = [_parse_events(text) for text in frame["events"]]
     frame["n_events"] = frame["events"].map(len)
     return frame.astype({"exit_code": "Int64", "running_shares": bool, "imported": bool})
+
+
+def _parse_events(text: str) -> tuple[str, ...]:
+    """Parse a JSON list of events, without repeated readings such as ``branches#2``."""
+    names = json.loads(text)
+    repeated = second_readings(names)
+    return tuple(name for name in names if name not in repeated)
 
 
 def refused(url: str | None = None) -> pd.DataFrame:
@@ -68,104 +87,109 @@ def refused(url: str | None = None) -> pd.DataFrame:
     Parameters
     ----------
     url : str, optional
-        SQLAlchemy URL of the store. Default: the SQLite file among the results.
+        SQLAlchemy URL of the store. Default: an SQLite file in the folder of the results.
 
     Returns
     -------
     DataFrame of str
-        Columns: name and reason.
+        One row per recording. Columns: name and reason.
 
     Raises
     ------
     StoreError
-        If there is no store.
+        If the store does not exist.
     """
     with reading(url) as connection:
         return pd.read_sql(sa.text(f"SELECT name, reason FROM {REFUSED} ORDER BY name"), connection)
 
 
 def machines(url: str | None = None) -> dict[str, dict]:
-    """Return the machine on which each run was recorded.
+    """Return the machine of each run.
 
     Parameters
     ----------
     url : str, optional
-        SQLAlchemy URL of the store. Default: the SQLite file among the results.
+        SQLAlchemy URL of the store. Default: an SQLite file in the folder of the results.
 
     Returns
     -------
     dict of str to dict
-        Description of the machine by run; {} if it is unknown.
+        Description of the machine, keyed by the name of the run in the store. Empty if the machine is unknown.
 
     Raises
     ------
     StoreError
-        If there is no store.
+        If the store does not exist.
     """
     with reading(url) as connection:
-        return {name: meta.get("machine") or {} for name, meta in sorted(_metas(connection).items())}
+        meta_by_run = _read_metadata(connection)
+    return {run_id: meta.get("machine") or {} for run_id, meta in sorted(meta_by_run.items())}
 
 
-def provenances(url, run_ids):
-    """Return the provenance of some runs.
+def provenances(url: str | None, run_ids: Sequence[str]) -> list[Provenance]:
+    """Return the provenance of runs.
 
     Parameters
     ----------
     url : str or None
-        URL of the store; None for the SQLite file among the results.
+        SQLAlchemy URL of the store. None for the default store.
     run_ids : sequence of str
-        Names of runs in it.
+        Names of runs in the store.
 
     Returns
     -------
     list of cmlib.io.provenance.Provenance
-        One for each run.
+        One per run.
     """
     with reading(url) as connection:
-        metas = _metas(connection)
-    return [provenance_of_run(metas[run_id]) for run_id in run_ids]
+        meta_by_run = _read_metadata(connection)
+    return [provenance_of_run(meta_by_run[run_id]) for run_id in run_ids]
 
 
-def _metas(connection):
-    """Read the metadata of all stored runs, by run_id."""
-    stored = connection.execute(sa.text(f"SELECT run_id, meta FROM {RUNS}"))
-    return {name: json.loads(meta) for name, meta in stored}
+def _read_metadata(connection: sa.Connection) -> dict[str, dict]:
+    """Read the metadata of all runs, keyed by run_id."""
+    rows = connection.execute(sa.text(f"SELECT run_id, meta FROM {RUNS}"))
+    return {run_id: json.loads(meta) for run_id, meta in rows}
 
 
 def load(url: str | None, run_id: str) -> Recording:
-    """Load one run.
+    """Read one run from the store.
+
+    A run that was stored as lines (piecewise-linear segments) is converted to counts per interval. It has as many
+    intervals as lines, and each interval has the same count of the first event. No times are stored for lines, so the
+    intervals get equal parts of the run's duration.
 
     Parameters
     ----------
     url : str or None
-        SQLAlchemy URL of the store; None for the SQLite file among the results.
+        SQLAlchemy URL of the store. None for the default store.
     run_id : str
-        The run's name in the store, such as ``gcc/ocoe-p0-00``.
+        Name of the run in the store. For example, ``gcc/ocoe-p0-00``.
 
     Returns
     -------
     Recording
-        The run. Where piecewise-linear segments are stored, it has counts between equal steps of
-        the event that timed the sampling (the first column), made by :func:`cmlib.segments.intervals`: as many
-        as there are segments. No clock is stored with these: `time_s` gives each step an equal part of the run's
-        duration, and running shares are 1.
+        Counts, running shares and metadata of the run.
 
     Raises
     ------
     StoreError
-        If there is no store, or no such run in it; names the nearest.
+        If the store or the run does not exist. The message contains similar names of runs.
     """
-    row, cells = _fetch(url, run_id)
-    events, meta = json.loads(row["events"]), json.loads(row["meta"])
-    meta |= {"cpus": row["cpus"]} if row["cpus"] else {}
+    row, table = _read_run_tables(url, run_id)
+    events = json.loads(row["events"])
+    meta = json.loads(row["meta"])
+    if row["cpus"]:
+        meta["cpus"] = row["cpus"]
     note_read(provenance_of_run(meta))
     if row["mode"] == LINES:
-        return _from_lines(meta, cells.astype(float), events)
-    n = row["n_events"]
-    values = cells.to_numpy(float)
+        return _convert_lines(meta, table.astype(float), events)
+    # Columns: time_s, interval_s, counts of each event, running shares of each event.
+    values = table.to_numpy(float)
     index = pd.Index(values[:, 0], name="time_s")
-    counts = pd.DataFrame(values[:, 2 : 2 + n], index, events)
-    running = pd.DataFrame(values[:, 2 + n :], index, events)
+    first_running = 2 + row["n_events"]
+    counts = pd.DataFrame(values[:, 2:first_running], index, events)
+    running = pd.DataFrame(values[:, first_running:], index, events)
     return make_recording(meta, counts, running, values[:, 1])
 
 
@@ -175,64 +199,68 @@ def is_current(
     *,
     samples_dir: str | Path | None = None,
 ) -> bool:
-    """Return whether the store holds exactly the recordings on disk, as the present code reads them.
+    """Return True if the store contains exactly the current recordings.
 
     Parameters
     ----------
     recordings_dir : path, optional
-        Default: `data/recordings`.
-    url : str or SQLAlchemy's URL, optional
-        Default: the SQLite file among the results.
+        Folder with one folder per program. Default: `data/recordings`.
+    url : str or SQLAlchemy URL, optional
+        Default: an SQLite file in the folder of the results.
     samples_dir : path, optional
-        Default: ``samples`` beside the recordings.
+        Folder of the recordings of lines. Default: the folder ``samples`` next to the recordings.
 
     Returns
     -------
     bool
-        False if there is no store.
+        False also if the store does not exist, or other code read the recordings.
     """
     try:
         with reading(url) as connection:
-            stored = _metas(connection)
-            left_out = dict(connection.execute(sa.text(f"SELECT name, state FROM {REFUSED}")).all())
+            stored_meta = _read_metadata(connection)
+            stored_refusals = dict(connection.execute(sa.text(f"SELECT name, state FROM {REFUSED}")).all())
             readers = connection.execute(sa.text(f"SELECT readers FROM {VERSION}")).scalar()
     except StoreError:
         return False
     if readers != hash_readers():
         return False
-    recorded, refused = {}, {}
+    current_meta = {}
+    current_refusals = {}
     for source in find_sources(recordings_dir, samples_dir):
-        if source.problem or source.name in left_out:
-            refused[source.name] = source.state()
+        if source.problem or source.name in stored_refusals:
+            current_refusals[source.name] = source.state()
         else:
-            recorded[id_of(source.meta)] = source.meta
-    return refused == left_out and recorded == stored
+            current_meta[id_of(source.meta)] = source.meta
+    return current_refusals == stored_refusals and current_meta == stored_meta
 
 
 def id_of(meta: Mapping) -> str:
-    """Name a run in the store, such as ``gcc/ocoe-p0-00``, by its metadata."""
+    """Return the name of a run in the store. For example, ``gcc/ocoe-p0-00``."""
     return f"{meta['program']}/{meta['run']}"
 
 
-def _fetch(url, run_id):
-    """Read a run's row of the table `runs`, and its own table; raise StoreError if there is no such run."""
+def _read_run_tables(url: str | None, run_id: str) -> tuple[Mapping, pd.DataFrame]:
+    """Read the row of a run in the table `runs`, and the table of the run."""
     with reading(url) as connection:
         query = sa.text(f"SELECT * FROM {RUNS} WHERE run_id = :run_id")
         row = connection.execute(query, {"run_id": run_id}).mappings().first()
         if row is None:
-            known = list(_metas(connection))
-            similar = difflib.get_close_matches(run_id, known, n=3)
+            known_ids = list(_read_metadata(connection))
+            similar = difflib.get_close_matches(run_id, known_ids, n=3)
             hint = f"Did you mean {', '.join(similar)}?" if similar else "See `cmlib.io.store.runs()`."
-            raise StoreError(f"there is no run {run_id!r} among the {len(known)} in the store. {hint}")
+            raise StoreError(f"there is no run {run_id!r} among the {len(known_ids)} in the store. {hint}")
+        # Sorted by time, or by the start of the lines: a database has no order of rows.
         return row, pd.read_sql(sa.text(f"SELECT * FROM {row['series_table']} ORDER BY 1, 2"), connection)
 
 
-def _from_lines(meta, lines, events):
-    """Make a Recording of a run's table of lines (piecewise-linear segments), with as many intervals as lines."""
+def _convert_lines(meta: dict, lines: pd.DataFrame, events: list[str]) -> Recording:
+    """Convert a table of lines (piecewise-linear segments) to a Recording with as many intervals."""
     fitted = [f"{parameter}:{event}" for event in events[1:] for parameter in ("slope", "intercept")]
     lines = lines.set_axis(["x_start", "x_end", *fitted], axis=1)
-    n, duration = len(lines), meta["duration_s"]
-    index = pd.Index(duration * np.arange(1, n + 1) / n, name="time_s")
-    counts = segments.intervals(lines, events[0], n=n).set_axis(index)
+    n_intervals = len(lines)
+    duration_s = meta["duration_s"]
+    index = pd.Index(duration_s * np.arange(1, n_intervals + 1) / n_intervals, name="time_s")
+    counts = segments.intervals(lines, events[0], n=n_intervals).set_axis(index)
     running = pd.DataFrame(1.0, index, counts.columns)
-    return Recording(meta, counts, running, pd.Series(duration / n, index, name="interval_s"))
+    interval_s = pd.Series(duration_s / n_intervals, index, name="interval_s")
+    return Recording(meta, counts, running, interval_s)
