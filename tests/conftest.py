@@ -85,14 +85,16 @@ def pytest_runtest_setup(item):
     needs.check(item)
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in smoke_profile.readers(items):
         item.add_marker("full")
     for item in items:
         if needs.LARGE & set(needs.needed(item)) or "micro_binaries" in item.fixturenames:
             item.add_marker("full")
+    result = yield  # `-m` chooses
     items[:] = smoke_profile.in_order(items)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

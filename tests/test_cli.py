@@ -113,7 +113,7 @@ def test_wrong_usage_ends_with_2(arguments):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", ["--help", "programs"])
+@pytest.mark.parametrize("arguments", ["--help", "list"])
 @pytest.mark.parametrize("output", ["/dev/full", "pipe"])
 def test_output_that_cannot_be_written_ends_with_2_and_no_traceback(arguments, output):
     if output == "pipe":

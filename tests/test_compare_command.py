@@ -40,7 +40,7 @@ WORK = """
 static int step(int i) { return i * 3; }
 int main(int count, char **words) {
     volatile int sum = 0;
-    for (int i = 0; i < 3000000 * atoi(words[1]); i++) sum += step(i);
+    for (int i = 0; i < 1000000 * atoi(words[1]); i++) sum += step(i);
     return count < 2;
 }
 """

@@ -132,7 +132,7 @@ def test_every_table_is_that_of_some_processor():
         assert (ranges["first_model"].iloc[1:].to_numpy() > ranges["last_model"].iloc[:-1].to_numpy()).all()
 
 
-def test_amd_s_tables_go_to_the_microarchitectures_that_are_named_so(tmp_path):
+def test_amd_s_tables_go_to_the_microarchitectures_that_are_named_so(tmp_path, no_perf):
     cpuinfo = tmp_path / "proc/cpuinfo"
     cpuinfo.parent.mkdir()
     listed = pd.read_csv(places.shipped("events") / "processors.csv").query("vendor == 'AuthenticAMD'")

@@ -1,7 +1,6 @@
-"""Readers of formats that are not perf's: samples, laws, damage, refusals."""
+"""Readers of formats that are not perf's: samples, laws, refusals."""
 
 import importlib.util
-import random
 from math import nan
 from pathlib import Path
 
@@ -91,43 +90,6 @@ def test_counts_of_a_sample(name):
 def test_metrics_of_a_sample(name, metric, values):
     metrics = registry.read_counts(read_sample(name))[1].programs[0].metrics
     assert metrics.loc[metrics["name"] == metric, "value"].tolist()[: len(values)] == values
-
-
-# Damage
-
-
-def read_or_refuse(text, name):
-    """Read a damaged text, which no other format may claim; None if it is refused."""
-    try:
-        format_name, readings = registry.read_counts(text)
-    except FormatError:
-        return None
-    assert format_name == name
-    return readings
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_a_sample_cut_after_any_line_is_read_or_refused(name):
-    lines = read_sample(name).splitlines(keepends=True)
-    for n_lines in range(len(lines)):
-        read_or_refuse("".join(lines[:n_lines]), name)
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_a_sample_without_one_line_is_read_or_refused(name):
-    lines = read_sample(name).splitlines(keepends=True)
-    for k in range(len(lines)):
-        read_or_refuse("".join(lines[:k] + lines[k + 1 :]), name)
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_a_sample_with_a_flipped_byte_is_read_or_refused(name):
-    original = (ROOT / registry.formats()[name].sample).read_bytes()
-    chance = random.Random(name)
-    for _ in range(50):
-        content = bytearray(original)
-        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-        read_or_refuse(content.decode("utf-8", "surrogateescape"), name)
 
 
 # Round trips

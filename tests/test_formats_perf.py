@@ -1,7 +1,6 @@
-"""Readers of perf's own formats: real output, trials, laws over random counts, damage, hostile texts."""
+"""Readers of perf's own formats: real output, trials, laws over random counts, hostile texts."""
 
 import math
-import random
 import time
 from math import nan
 from pathlib import Path
@@ -430,37 +429,6 @@ def test_sums_over_places_do_not_depend_on_the_order_of_lines():
     pd.testing.assert_series_equal(whole, again)
 
 
-# Damage
-
-
-def read_or_refuse(text, name):
-    """Read a damaged text, which no other format may claim; None if it is refused."""
-    try:
-        format_name, readings = registry.read_counts(text)
-    except FormatError:
-        return None
-    assert format_name == name
-    return readings
-
-
-def damaged_texts(name):
-    text = (ROOT / registry.formats()[name].sample).read_text()
-    lines = text.splitlines(keepends=True)
-    yield from ("".join(lines[:k]) for k in range(len(lines)))
-    yield from ("".join(lines[:k] + lines[k + 1 :]) for k in range(len(lines)))
-    chance = random.Random(name)
-    for _ in range(50):
-        content = bytearray(text.encode())
-        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-        yield content.decode("utf-8", "surrogateescape")
-
-
-@pytest.mark.parametrize("name", PERF)
-def test_a_damaged_sample_is_read_or_refused(name):
-    for text in damaged_texts(name):
-        read_or_refuse(text, name)
-
-
 # Hostile texts
 
 HOSTILE = {
@@ -486,24 +454,27 @@ HOSTILE = {
 
 
 def measure_time(text):
-    least = math.inf
-    for _ in range(3):
-        begin = time.process_time()
-        for name in PERF:
-            known = registry.formats()[name]
-            try:
-                known.sniff(text)
-                known.read(text, registry.ReadOptions())
-            except FormatError:
-                pass
-        least = min(least, time.process_time() - begin)
-    return least
+    begin = time.process_time()
+    for name in PERF:
+        known = registry.formats()[name]
+        try:
+            known.sniff(text)
+            known.read(text, registry.ReadOptions())
+        except FormatError:
+            pass
+    return time.process_time() - begin
 
 
 @pytest.mark.parametrize("shape", HOSTILE)
 def test_time_is_linear(shape):
-    short, long = measure_time(HOSTILE[shape](4_000)), measure_time(HOSTILE[shape](32_000))
-    assert long < 30 * short + 0.1  # quadratic time: 64 times
+    short, long = HOSTILE[shape](4_000), HOSTILE[shape](32_000)
+    least_short = least_long = math.inf
+    for _ in range(3):  # the least of several times, if one was disturbed
+        least_short = min(least_short, measure_time(short))
+        least_long = min(least_long, measure_time(long))
+        if least_long < 30 * least_short + 0.1:  # quadratic time: 64 times
+            return
+    pytest.fail(f"8 times the text takes {least_long / least_short:.0f} times the time")
 
 
 def test_the_heading_that_perf_repeats_begins_no_run():

@@ -91,8 +91,10 @@ def module_name(path):
     return ".".join(path.relative_to(ROOT / "cmlib").with_suffix("").parts)
 
 
+@functools.cache
 def imported(path):
     """Names that a file imports when it runs: not those that only type hints need."""
+    names = []
     tree = ast.parse(path.read_text(encoding="utf-8"))
     tree.body = [
         node
@@ -101,10 +103,10 @@ def imported(path):
     ]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return names
 
 
 def belongs(module, owners):

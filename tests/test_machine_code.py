@@ -1,6 +1,5 @@
 """Machine code of two links: the same wherever it lies, and different where it is; string instructions; layouts."""
 
-import itertools
 import os
 import shutil
 import signal
@@ -69,9 +68,8 @@ def program(tmp_path_factory):
 @pytest.mark.parametrize("options", [("-fpie", "-pie"), ("-fno-pie", "-no-pie"), ("-static",)])
 def test_the_same_code_reads_the_same_in_any_order(tmp_path, options):
     old = read_code(link(tmp_path / "old", options=options))
-    for number, order in enumerate(itertools.islice(itertools.permutations(PARTS), 1, 24, 12)):
-        new = read_code(link(tmp_path / str(number), order=order, options=options))
-        assert find_differences(old, new) == (set(), set())
+    new = read_code(link(tmp_path / "new", order=("work", "never", "main", "names"), options=options))
+    assert find_differences(old, new) == (set(), set())
 
 
 @pytest.mark.parametrize(

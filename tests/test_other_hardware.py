@@ -13,9 +13,14 @@ HERE = "graph_analytics"
 PUBLIC = places.external_data_dir()
 
 
+@pytest.fixture(scope="module")
+def data_by_processor():
+    return cloudsuite(HERE)
+
+
 @pytest.mark.slow
-def test_rows_are_rates_of_all_runs_and_tell_neither_instructions_nor_cycles():
-    for data in cloudsuite(HERE).values():
+def test_rows_are_rates_of_all_runs_and_tell_neither_instructions_nor_cycles(data_by_processor):
+    for data in data_by_processor.values():
         assert data.runs > 1 and len(data.X) == len(data.ipc) <= 500
         ratio = data.counts["instructions"] / data.counts["cycles"]
         np.testing.assert_allclose(data.ipc, ratio)
@@ -24,9 +29,8 @@ def test_rows_are_rates_of_all_runs_and_tell_neither_instructions_nor_cycles():
         assert not {"instructions", "cycles", "UOPS_RETIRED_ALL", "RETIRED_UOPS", "seconds"} & set(data.X)
 
 
-@pytest.mark.slow
-def test_short_names_of_events_differ():
-    for data in cloudsuite("all").values():
+def test_short_names_of_events_differ(data_by_processor):
+    for data in data_by_processor.values():
         short_names = {shorten_event(event) for event in data.X}
         assert len(short_names) == data.X.shape[1]
 

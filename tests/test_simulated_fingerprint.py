@@ -39,6 +39,11 @@ def found():
     return fingerprint.load_simulated()
 
 
+@pytest.fixture(scope="module")
+def tree_of_one_run():
+    return fingerprint.train_for_one_run()
+
+
 def counts_of(numbers):
     """Counts of an interval a row, in which every miss of a level is one of the level before."""
     index = pd.Index(np.arange(1.0, 1 + len(numbers)), name="interval")
@@ -113,8 +118,8 @@ def test_the_tree_is_right_on_cases_and_programs_it_never_saw(found):
 
 
 @pytest.mark.slow
-def test_one_run_tells_memory_from_caches(found):
-    tree = fingerprint.train_for_one_run()
+def test_one_run_tells_memory_from_caches(found, tree_of_one_run):
+    tree = tree_of_one_run
     assert set(tree.classes_) == {"P_Mem_L2/L3", "P_Mem_M", "P_CPU", "N"}
     said = {
         one.program: set(tree.predict(rates_of_one_run(one.counts.iloc[_SETTLED:-1][EVENTS])))
@@ -126,10 +131,10 @@ def test_one_run_tells_memory_from_caches(found):
 
 
 @pytest.mark.slow
-def test_the_shipped_tree_is_made_again_of_the_recordings():
+def test_the_shipped_tree_is_made_again_of_the_recordings(tree_of_one_run):
     """By `python tools/simulated_tree.py`."""
     stored = json.loads((places.shipped("fingerprint") / TREE_FILE).read_text(encoding="utf-8"))
-    made = tree_to_json(fingerprint.train_for_one_run())
+    made = tree_to_json(tree_of_one_run)
     assert made.keys() == stored.keys()
     assert {key: value for key, value in made.items() if key != "threshold_"} == {
         key: value for key, value in stored.items() if key != "threshold_"
@@ -194,7 +199,8 @@ def test_the_charged_cause_decides_which_forms_differ(found):
     assert causes.at["stream_stride", "P"] == pytest.approx(causes.at["stream_stride", "N"], rel=0.1)
 
 
-def test_the_source_is_chosen_or_the_one_that_exists(tmp_path, monkeypatch):
+def test_the_source_is_chosen_or_the_one_that_exists(found, monkeypatch):
+    monkeypatch.setattr(fingerprint, "load_simulated", lambda: found)
     assert fingerprint.load_recorded().simulated
     assert "simulated" in fingerprint.load_recorded("simulated").counted_by
     with pytest.raises(NothingRecordedError, match=r"run `cmlib record-micro`"):

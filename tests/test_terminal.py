@@ -3,6 +3,7 @@
 import ast
 import io
 import json
+import re
 from pathlib import Path
 
 import click
@@ -48,7 +49,10 @@ def test_one_function_prints():
     for file in CMLIB.rglob("*.py"):
         if file.name == "terminal.py" or "experiments" in file.parts:  # notebooks' output
             continue
-        for node in ast.walk(ast.parse(file.read_text())):
+        text = file.read_text(encoding="utf-8")
+        if not re.search("print|echo|secho|tqdm", text):  # most files, which need not be parsed
+            continue
+        for node in ast.walk(ast.parse(text)):
             called = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
             assert called not in ("print", "click.echo", "click.secho", "tqdm.write"), f"{file}:{node.lineno}"
 
@@ -56,14 +60,14 @@ def test_one_function_prints():
 def test_of_thousands_of_broken_files_few_are_named_and_all_counted(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CMLIB_DATA", str(tmp_path))
     folder = tmp_path / "recordings"
-    for number in range(3000):
+    for number in range(1100):
         (folder / f"p{number:04}").mkdir(parents=True)
         (folder / f"p{number:04}" / "ocoe-p0-00.json").write_text("{}")
     add_run(folder, "good", "ocoe", 0, 0, [("x", 1.0)])
     for arguments in (["list"], ["store", "rebuild"]):
         done = CliRunner().invoke(main, arguments)
         told = [line for line in done.stderr.splitlines() if line.startswith("left out: ")]
-        assert len(told) == 21 and "p0000" in told[0] and "2,980 more" in told[-1], told
+        assert len(told) == 21 and "p0000" in told[0] and "1,080 more" in told[-1], told
         assert "good" in done.stdout or "1 runs" in done.stdout
     readable(Path.read_bytes, [tmp_path / str(number) for number in range(21)])
     assert capsys.readouterr().err.count("\n") == 21
@@ -101,7 +105,8 @@ def test_progress_bars_are_made_in_one_place():
     makers = {
         file.name
         for file in CMLIB.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text()))
+        if "tqdm" in (text := file.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tqdm")
     }
     assert makers == {"terminal.py"}

@@ -13,7 +13,7 @@ from tests.notebook_functions import functions_of
 
 @pytest.fixture(scope="module")
 def tuned():
-    return load_tuned()
+    return load_tuned(wanted="sort")
 
 
 def read_manifest(folder):
