@@ -92,64 +92,112 @@ def _train_epochs(model, widths, x, orders, batch_size, learning_rate):
     """Train a model in place by Adam; return its mean error over the last epoch."""
     encoded, decoded, grad, grad_next = _allocate_buffers(widths, batch_size)
     gradient, means, squares = np.empty_like(model), np.zeros_like(model), np.zeros_like(model)
-    steps, total = 0, 0.0
-    for epoch in range(len(orders)):
+    n_steps, total = 0, 0.0
+    for order in orders:
         total = 0.0
         for first in range(0, len(x), batch_size):
-            count = min(batch_size, len(x) - first)
-            for sample in range(count):
-                row = orders[epoch, first + sample]
-                for feature in range(x.shape[1]):
-                    encoded[0, feature, sample] = x[row, feature]
-            total += _compute_gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient)
-            steps += 1
-            rate = np.float32(learning_rate * np.sqrt(1 - 0.999**steps) / (1 - 0.9**steps))
-            for k in range(len(model)):
-                means[k] += np.float32(0.1) * (gradient[k] - means[k])
-                squares[k] += np.float32(0.001) * (gradient[k] * gradient[k] - squares[k])
-                model[k] -= rate * means[k] / (np.sqrt(squares[k]) + np.float32(1e-8))
+            rows = order[first : first + batch_size]
+            _copy_samples(x, rows, encoded[0])
+            total += _compute_gradient(model, widths, len(rows), encoded, decoded, grad, grad_next, gradient)
+            n_steps += 1
+            _update_weights(model, gradient, means, squares, n_steps, learning_rate)
     return total / len(x)
+
+
+@_compiled
+def _copy_samples(x, rows, batch):
+    """Copy some rows of `x` to the columns of `batch`."""
+    for sample in range(len(rows)):
+        for feature in range(x.shape[1]):
+            batch[feature, sample] = x[rows[sample], feature]
+
+
+@_compiled
+def _update_weights(model, gradient, means, squares, n_steps, learning_rate):
+    """Change the weights by one step of Adam, and its moving averages of the gradient and of its square."""
+    rate = np.float32(learning_rate * np.sqrt(1 - 0.999**n_steps) / (1 - 0.9**n_steps))
+    for k in range(len(model)):
+        means[k] += np.float32(0.1) * (gradient[k] - means[k])
+        squares[k] += np.float32(0.001) * (gradient[k] * gradient[k] - squares[k])
+        model[k] -= rate * means[k] / (np.sqrt(squares[k]) + np.float32(1e-8))
 
 
 @_compiled
 def _compute_gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient):
     """Write the derivative of the mean loss by the model to `gradient`; return the summed loss of `encoded[0]`."""
-    depth = len(widths) - 1
-    starts = np.zeros(depth + 1, np.int64)
-    for layer in range(depth):
+    starts = _find_layers(widths)
+    _encode(model, widths, starts, encoded, count)
+    decoded[-1] = encoded[-1]
+    _decode(model, widths, starts, decoded, count)
+    loss = _compute_loss(encoded[0], decoded[0], widths[0], count, grad)
+    grad, grad_next = _differentiate_decoder(model, widths, starts, decoded, count, grad, grad_next, gradient)
+    _differentiate_encoder(model, widths, starts, encoded, count, grad, grad_next, gradient)
+    return loss
+
+
+@_compiled
+def _find_layers(widths):
+    """Find the position in the model of the first weight of each layer."""
+    starts = np.zeros(len(widths), np.int64)
+    for layer in range(len(widths) - 1):
         n_in, n_out = widths[layer], widths[layer + 1]
         starts[layer + 1] = starts[layer] + n_in * n_out + n_out + n_in
-        weight = model[starts[layer] :]
+    return starts
+
+
+@_compiled
+def _encode(model, widths, starts, encoded, count):
+    """Compute the activations of all encoding layers from those of the input, `encoded[0]`."""
+    for layer in range(len(widths) - 1):
+        n_in, n_out, weight = widths[layer], widths[layer + 1], model[starts[layer] :]
         _multiply(weight, n_in, n_out, n_out, 1, encoded[layer], encoded[layer + 1], count)
         _activate(encoded[layer + 1], weight[n_in * n_out :], n_out, count)
-    decoded[depth] = encoded[depth]
-    for layer in range(depth - 1, -1, -1):
+
+
+@_compiled
+def _decode(model, widths, starts, decoded, count):
+    """Compute the activations of all decoding layers from those of the innermost layer, `decoded[-1]`."""
+    for layer in range(len(widths) - 2, -1, -1):
         n_in, n_out, weight = widths[layer], widths[layer + 1], model[starts[layer] :]
         _multiply(weight, n_out, n_in, 1, n_out, decoded[layer + 1], decoded[layer], count)
         _activate(decoded[layer], weight[n_in * n_out + n_out :], n_in, count)
 
-    loss, weigh = np.float32(0), np.float32(2.0 / count)
-    for feature in range(widths[0]):
-        for sample in range(count):
-            difference = decoded[0, feature, sample] - encoded[0, feature, sample]
-            loss += difference * difference
-            grad[feature, sample] = weigh * difference
 
-    for layer in range(depth):
+@_compiled
+def _compute_loss(x, reconstructed, n_features, count, grad):
+    """Return the summed squared error; write its derivative by the reconstruction, per sample, to `grad`."""
+    loss, weight = np.float32(0), np.float32(2.0 / count)
+    for feature in range(n_features):
+        for sample in range(count):
+            difference = reconstructed[feature, sample] - x[feature, sample]
+            loss += difference * difference
+            grad[feature, sample] = weight * difference
+    return loss
+
+
+@_compiled
+def _differentiate_decoder(model, widths, starts, decoded, count, grad, grad_next, gradient):
+    """Set `gradient` to the derivatives by the decoder; return the array with the rest of the chain, and the other."""
+    for layer in range(len(widths) - 1):
         n_in, n_out, start = widths[layer], widths[layer + 1], starts[layer]
         _propagate_back(grad, decoded[layer], gradient[start + n_in * n_out + n_out :], n_in, count)
         gradient[start : start + n_in * n_out] = 0
         _add_products(grad, n_in, decoded[layer + 1], n_out, gradient[start:], count)
         _multiply(model[start:], n_in, n_out, n_out, 1, grad, grad_next, count)
         grad, grad_next = grad_next, grad
-    for layer in range(depth - 1, -1, -1):
+    return grad, grad_next
+
+
+@_compiled
+def _differentiate_encoder(model, widths, starts, encoded, count, grad, grad_next, gradient):
+    """Add the derivatives by the encoder, which has the same weights as the decoder, to `gradient`."""
+    for layer in range(len(widths) - 2, -1, -1):
         n_in, n_out, start = widths[layer], widths[layer + 1], starts[layer]
         _propagate_back(grad, encoded[layer + 1], gradient[start + n_in * n_out :], n_out, count)
         _add_products(encoded[layer], n_in, grad, n_out, gradient[start:], count)
         if layer:
             _multiply(model[start:], n_out, n_in, 1, n_out, grad, grad_next, count)
             grad, grad_next = grad_next, grad
-    return loss
 
 
 @_compiled
