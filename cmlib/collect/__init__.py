@@ -1,5 +1,8 @@
-"""Run programs and count what they do, by perf or under Valgrind, and examine the machine that counts.
+"""Run programs and count their events, under perf or under Valgrind.
 
-Packages: `machine` (processor, counters, names of events), `record` (runs under perf, stored as recordings),
-`simulate` (runs under Valgrind's Callgrind). Nothing else in cmlib starts programs.
+- `machine`: examine the processor and its counters
+- `record`: count events of programs by perf, and store the counts as recordings
+- `simulate`: simulate programs under Valgrind's Callgrind, and store the counts as recordings
+
+Nothing else in cmlib starts programs.
 """

@@ -1,9 +1,8 @@
-"""Sample a program by `perf record`, and store its samples, or piecewise-linear segments fitted to them as it runs.
+"""Sample a program by `perf record` and store its samples.
 
-A sample is taken whenever the first event has happened `period` times, and holds the counts of a whole group of
-events. :func:`record_stream` takes a name and a command, and stores a recording; :func:`read_samples` returns the
-samples of one as a DataFrame of cumulative counts. Raises a SampleError if the program or perf fails, or no sample
-was taken.
+A sample contains the counts of a group of events. It is taken whenever the first event has happened `period` times.
+:func:`record_stream` runs a command and stores its samples, or lines in place of the samples. Lines are
+piecewise-linear segments that are fitted while the program runs. :func:`read_samples` reads stored samples.
 """
 
 import contextlib
@@ -33,8 +32,8 @@ from cmlib.io.samples.perf_data import SampleReader
 from cmlib.io.samples.perf_script import FIELDS, read_text
 from cmlib.shell import command_line
 
-_PIECE = 1 << 18  # bytes read from perf before they are handed on: each hand-over has a cost of its own
-_AT_LEAST_EVERY_MS = 500  # a read is interrupted this often, so that Ctrl-C is handled
+_PIECE = 1 << 18  # bytes read from perf at a time; smaller pieces cost more processor time
+_AT_LEAST_EVERY_MS = 500  # waiting for perf is interrupted this often to handle Ctrl-C
 _PRINT = ["perf", "script", "-F", FIELDS, "--ns", "--show-lost-events", "-i"]
 _BUFFER_PAGES = 32
 _WITHOUT_COUNTERS = (
@@ -47,11 +46,28 @@ HARDWARE_GROUP = ("cycles", "cache-misses", "instructions")
 
 @contextlib.contextmanager
 def sampled(command, encodings, period, folder):
-    """Run a program under ``perf record``, a sample each `period` counts of the first event: a context manager.
+    """Run a program under ``perf record`` during a ``with`` block.
 
-    `command` is a list of str. Yields an iterator of bytes, perf's stream as it is written. `encodings` are
-    perf's encodings of the events (str); all are counted as one group. The standard error of perf and of the program
-    is written to `folder`. Raises a SampleError at the end of the block if the program or perf failed.
+    Parameters
+    ----------
+    command : list of str
+        The program and its arguments.
+    encodings : list of str
+        Perf's encodings of the events, which are counted as one group.
+    period : int
+        Counts of the first event between two samples.
+    folder : Path
+        Folder for the standard error of perf and of the program.
+
+    Yields
+    ------
+    iterator of bytes
+        The output of perf, while it is written.
+
+    Raises
+    ------
+    SampleError
+        If the program or perf failed. It is raised at the end of the block.
     """
     program_stderr, recorder_stderr = folder / "program.stderr", folder / "perf.stderr"
     quiet = f'exec "$@" >/dev/null 2>{shlex.quote(str(program_stderr))}'
@@ -71,12 +87,12 @@ def sampled(command, encodings, period, folder):
 
 
 def _yield_pieces(process):
-    """Yield what a process writes to its standard output, as bytes objects of at least 256 KiB but for the last."""
+    """Yield the standard output of a process in pieces (bytes) of at least 256 KiB, except for the last piece."""
     stream, parts, size = process.stdout.fileno(), [], 0
     ready = select.poll()
     ready.register(stream)
     while True:
-        # os.read() would block, and a signal that came just before it wait, until there is something to read.
+        # A signal that comes just before os.read() would not be handled until perf writes something.
         while not ready.poll(_AT_LEAST_EVERY_MS):
             pass
         part = os.read(stream, _PIECE)
@@ -90,24 +106,25 @@ def _yield_pieces(process):
 
 
 def read_samples(source, events=None):
-    """Read the cumulative counts of the samples in a file that ``perf script`` printed, plain or gzipped.
+    """Read the samples that ``perf script`` printed to a file.
 
     Parameters
     ----------
     source : path-like
-        The file.
+        The file, plain or gzipped.
     events : sequence of str, optional
-        Names of the events, the one that times the sampling first. Default: those in the metadata beside the file.
+        Names of the events. The first is the event that triggered the samples. The default is read from the metadata
+        file next to `source`.
 
     Returns
     -------
     DataFrame of int, shape (n_samples, n_events)
-        How often each event has happened since the start.
+        Cumulative counts since the start of the program.
 
     Raises
     ------
     SampleError
-        If there is no such file, no event is known, or no sample is in it.
+        If the file does not exist, contains no sample, or if the events are not known.
     """
     source = Path(source)
     if not source.exists():
@@ -124,10 +141,12 @@ def read_samples(source, events=None):
 
 
 def parsed(pieces, parser):
-    """Yield an int64 array of shape (n_samples, n_events) for each piece of perf's output, and one for its end.
+    """Parse pieces of perf's output (bytes) by a SampleReader.
 
-    `pieces` are bytes, as of :func:`sampled`; `parser` is a SampleReader (which reads perf's stream); the arrays
-    hold counts since the sample before, and may have no rows.
+    Yields
+    ------
+    ndarray of int64, shape (n_samples, n_events)
+        Counts of the samples in a piece, since the previous sample. An array may have no rows.
     """
     for piece in pieces:
         yield parser.feed(piece)
@@ -135,26 +154,26 @@ def parsed(pieces, parser):
 
 
 def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
-    """Sample a program, and store piecewise-linear segments in place of its samples, as soon as they end.
+    """Sample a program and store lines in place of its samples.
 
-    Writes ``<out>.csv``, a row per segment (x_start, x_end, slope and intercept of each y, n), and ``<out>.json``,
-    the metadata.
+    A line is a piecewise-linear segment. It is written to ``<out>.csv`` as soon as it ends. The metadata are written
+    to ``<out>.json``.
 
     Parameters
     ----------
     command : list of str
         The program and its arguments.
     events : sequence of str or dict of str to str
-        At least two names, or a mapping of names to perf's encodings. The first event is x, sampled each `period`
-        counts; each other one is a y with its own slope and intercept.
+        At least two events: names, or perf's encodings keyed by name. The first event is the x of the lines. Each
+        other event is a y with its own slope and intercept.
     period : int
-        Counts of x between two samples.
+        Counts of the first event between two samples.
     out : path-like
-        Path of the files without their suffix.
+        Path of the files without suffix.
     label : str, optional
-        Noted as the command in place of `command`.
-    drift : float
-        Threshold of :class:`cmlib.compress.OnlineRegression`.
+        Text for the metadata in place of `command`.
+    drift : float, default 20
+        Threshold of the drift test of :class:`cmlib.compress.OnlineRegression`.
 
     Returns
     -------
@@ -164,11 +183,11 @@ def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
     Raises
     ------
     SampleError
-        If there are fewer than two events, the program or perf fails, or no sample was taken.
+        If fewer than two events are given, if the program or perf fails, or if no sample was taken.
     """
     encodings = _to_encodings(events)
     regression = OnlineRegression(list(encodings)[1:], drift=drift)
-    # Let numba compile before the program runs: perf would lose samples meanwhile.
+    # Numba compiles here. Perf would lose samples if it compiled while the program runs.
     regression.extend(np.arange(4.0), np.zeros((4, len(encodings) - 1)))
     regression.finish()
     with open_draft(out, LINES) as (file, metadata, folder):
@@ -179,23 +198,22 @@ def record_lines(command, events, period, out, *, label=None, drift=DRIFT):
 
 
 def record_samples(command, events, period, out, *, label=None):
-    """Sample a program, and store what ``perf script`` prints of its samples, compressed.
+    """Sample a program and store all its samples.
 
-    Writes ``<out>.txt.gz`` and its metadata ``<out>.json``.
+    The output of ``perf script`` is written to ``<out>.txt.gz``, the metadata to ``<out>.json``.
 
     Parameters
     ----------
     command : list of str
         The program and its arguments.
     events : sequence of str or dict of str to str
-        At least two names, or a mapping of names to perf's encodings; the first one is sampled each `period`
-        counts.
+        At least two events: names, or perf's encodings keyed by name. The first event triggers the samples.
     period : int
         Counts of the first event between two samples.
     out : path-like
-        Path of the files without their suffix.
+        Path of the files without suffix.
     label : str, optional
-        Noted as the command in place of `command`.
+        Text for the metadata in place of `command`.
 
     Returns
     -------
@@ -205,7 +223,7 @@ def record_samples(command, events, period, out, *, label=None):
     Raises
     ------
     SampleError
-        If there are fewer than two events, the program or perf fails, or no sample was taken.
+        If fewer than two events are given, if the program or perf fails, or if no sample was taken.
     """
     encodings = _to_encodings(events)
     with open_draft(out, SAMPLES) as (file, metadata, folder):
@@ -225,7 +243,7 @@ def record_samples(command, events, period, out, *, label=None):
 
 
 def _store_lines(regression, file, metadata, blocks):
-    """Fit lines to blocks of counts (arrays), and write each to the CSV `file` when it ends.
+    """Fit lines to blocks of counts (arrays) and write each line to a CSV file when it ends.
 
     Returns the number of samples.
     """
@@ -248,10 +266,10 @@ def _store_lines(regression, file, metadata, blocks):
 
 
 def _sample(command, encodings, period, folder, label, store, copy=None):
-    """Run the program, pass its samples to `store`, and return the metadata (dict) of what was recorded.
+    """Run the program, pass its samples to `store`, and return the metadata (dict).
 
-    `store` takes an iterator of arrays of counts and returns the number of samples; `copy` is a file that gets perf's
-    stream as it is.
+    `store` takes an iterator of arrays of counts and returns the number of samples. The output of perf is also
+    written to the file `copy`, if it is given.
     """
     first = next(iter(encodings))
     if period != int(period) or period < 1:
@@ -287,7 +305,7 @@ def _sample(command, encodings, period, folder, label, store, copy=None):
 
 
 def _copied(pieces, file):
-    """Yield the pieces (bytes), each once it has been written to a file."""
+    """Write pieces (bytes) to a file and yield them."""
     for piece in pieces:
         file.write(piece)
         yield piece
@@ -304,37 +322,37 @@ def _to_encodings(events):
 def record_stream(
     name, command, group=HARDWARE_GROUP, *, period=1_000_000, compress=False, modifier="u", wait=False
 ):
-    """Sample a program once, and store its samples, or with `compress` only their lines, under `name`.
+    """Sample a program once and store the recording.
 
     Parameters
     ----------
     name : str
-        Name of the recorded program.
+        Name of the program among the recordings.
     command : list of str or Program
         A command, or a command with its preparation.
     group : sequence of str
-        The events of one counter group, the first one sampled each `period` counts.
+        Events that are counted as one group. The first event triggers the samples.
     period : int, default 1000000
         Counts of the first event between two samples.
     compress : bool, default False
-        True to store lines in place of samples.
+        Whether to store lines (piecewise-linear segments) in place of samples.
     modifier : str, default "u"
-        Perf's modifier; "u" is user mode.
+        Perf's modifier. For example, "u" counts in user mode only.
     wait : bool, default False
-        True to wait while another process uses the counters.
+        Whether to wait while another process uses the counters.
 
     Returns
     -------
     path : Path
-        The new recording without its suffix, such as ``…/NAME/hardware-00``.
+        Path of the new recording without suffix. For example, ``…/NAME/hardware-00``.
     metadata : dict
 
     Raises
     ------
     SampleError
-        If the program fails, is a server or ends before the first sample.
+        If the program fails, is a server, or ends before the first sample.
     CountersBusy
-        If another process uses the counters, and `wait` is False.
+        If another process uses the counters and `wait` is False.
     CmlibError
         If no hardware event can be counted.
     RecordError
@@ -351,17 +369,25 @@ def record_stream(
     ):
         if counted.pids:
             raise SampleError(f"{name} is a server, and a sampled group of counters is of one process only.")
-        settings = [f"{key}={value}" for key, value in counted.environment.items()]
-        command = ["env", *settings, *counted.command] if settings else counted.command
         kind = "hardware" if any(map(events.needs_counter, encodings)) else "software"
-        stem = f"{kind}-lines" if compress else kind
-        names = (target / f"{stem}-{number:02d}" for number in itertools.count())
-        out = next(name for name in names if not Path(f"{name}.json").exists())
+        out = _next_path(target, f"{kind}-lines" if compress else kind)
         try:
             store = record_lines if compress else record_samples
             with errors_as(SampleError, target), program_folder(target):
-                return out, store(command, encodings, period, out, label=program.command)
+                return out, store(_with_variables(counted), encodings, period, out, label=program.command)
         except SampleError:
             if kind == "hardware":
                 machine.census().checked(_WITHOUT_COUNTERS)
             raise
+
+
+def _with_variables(counted):
+    """Return the command of a LaunchSpec, started by ``env`` if it needs environment variables."""
+    settings = [f"{key}={value}" for key, value in counted.environment.items()]
+    return ["env", *settings, *counted.command] if settings else counted.command
+
+
+def _next_path(folder, stem):
+    """Return the first path ``STEM-00``, ``STEM-01``, … in a folder without a recording."""
+    paths = (folder / f"{stem}-{number:02d}" for number in itertools.count())
+    return next(path for path in paths if not Path(f"{path}.json").exists())

@@ -1,9 +1,9 @@
-"""Describe the host from /proc and /sys: processor, kernel, counters and the installed perf.
+"""Describe this machine from /proc and /sys.
 
-:func:`describe` returns all of it as a dict, the part `machine` of a recording's metadata. The functions' `root`
-(path, default "/") is the folder that contains proc and sys. A PMU is a unit of counters as the kernel lists it.
-Values that the host does not provide are None or empty. :func:`raw_config` raises a CmlibError for a code that the
-counters do not take.
+:func:`describe` returns the processor, the kernel, the counters and the installed perf as a dict, which is part of
+the metadata of each recording. The other functions read single facts. A PMU is a unit of counters that the kernel
+lists. The parameter `root` is the folder that contains proc and sys. Values that the machine does not provide are
+None or empty.
 """
 
 import contextlib
@@ -20,61 +20,102 @@ _CAP_SYS_ADMIN, _CAP_PERFMON = 21, 38
 _RAW_PMU = 4  # PERF_TYPE_RAW: the type of a processor's own counters
 
 
-_NAMES = yaml_beside(__file__)  # of processors and hypervisors, by their numbers or by words in /sys
+_NAMES = yaml_beside(__file__)  # names of processors and hypervisors, keyed by numbers or by words in /sys
 
 
 def describe(root="/"):
-    """Describe the machine, for the metadata of a recording.
+    """Describe this machine, for the metadata of a recording.
 
     Parameters
     ----------
-    root : path
-        Folder that holds proc and sys; perf's version is always this machine's.
+    root : path-like, default "/"
+        Folder that contains proc and sys. The version of perf is always that of this machine.
 
     Returns
     -------
     dict
-        vendor, model_name, family, model, microarchitecture (a name of AMD's, else its numbers), processors, virtual
-        (the hypervisor), kernel, perf (versions), mux_interval_ms, load_1min: None where the host does not say; and
-        metric_group, where perf lists metrics of the account's level 1.
+        Facts that are not known are None.
+
+        - vendor, model_name, family, model: of the processor
+        - microarchitecture: for example ``zen5``, else vendor, family and model
+        - processors: number of logical processors
+        - virtual: the hypervisor
+        - kernel, perf: versions
+        - mux_interval_ms: time between turns of multiplexed groups [ms]
+        - load_1min: mean number of running and waiting processes in the last minute
+        - metric_group: perf's metric group for top-down level 1, if perf lists one
     """
     root = Path(root)
-    listed = _read_text(root / "proc/cpuinfo") or ""
-    pairs = (line.partition(":") for line in listed.split("\n\n")[0].splitlines())
-    cpu = {key.strip(): value.strip() for key, _, value in pairs}
-    family, model = _to_int(cpu.get("cpu family")), _to_int(cpu.get("model"))
-    vendor = cpu.get("vendor_id")
+    cpuinfo = _read_text(root / "proc/cpuinfo") or ""
+    cpu = _parse_first_cpu(cpuinfo)
     release = _read_text(root / "proc/sys/kernel/osrelease")
-    devices = root / "sys/bus/event_source/devices"
-    rotations = (_to_int(_read_text(devices / pmu / "perf_event_mux_interval_ms")) for pmu in core_pmus(root))
-    described = {
+    described = _describe_x86(cpu) | {
+        "processors": len(re.findall(r"^processor\s*:", cpuinfo, re.M)) or None,
+        "virtual": _name_hypervisor(root, cpu),
+        "kernel": f"Linux {release}" if release else None,
+        "perf": perf_version()[0],
+        "mux_interval_ms": _read_mux_interval(root),
+        "load_1min": load_1min(root),
+    }
+    group = metric_group()
+    return described | _describe_arm(cpu) | ({"metric_group": group} if group else {})
+
+
+def _parse_first_cpu(cpuinfo):
+    """Parse the fields of the first processor in the text of /proc/cpuinfo (dict of str to str)."""
+    pairs = (line.partition(":") for line in cpuinfo.split("\n\n")[0].splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _describe_x86(cpu):
+    """Describe a processor by its fields in /proc/cpuinfo; values are None for a processor that is not x86."""
+    vendor = cpu.get("vendor_id")
+    family, model = _to_int(cpu.get("cpu family")), _to_int(cpu.get("model"))
+    return {
         "vendor": vendor,
         "model_name": cpu.get("model name"),
         "family": family,
         "model": model,
         "microarchitecture": _name_microarchitecture(vendor, family, model),
-        "processors": len(re.findall(r"^processor\s*:", listed, re.M)) or None,
-        "virtual": _name_hypervisor(root, cpu),
-        "kernel": f"Linux {release}" if release else None,
-        "perf": perf_version()[0],
-        "mux_interval_ms": next((interval for interval in rotations if interval is not None), None),
-        "load_1min": load_1min(root),
     }
-    group = metric_group()
-    return described | describe_arm(cpu) | ({"metric_group": group} if group else {})
+
+
+def _describe_arm(cpu):
+    """Describe an ARM processor by its fields in /proc/cpuinfo, with the keys of `_describe_x86`; {} for others."""
+    try:
+        implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))
+    except (KeyError, ValueError):
+        return {}
+    vendor = _NAMES["implementers"].get(implementer, f"{implementer:#x}")
+    architecture = cpu.get("CPU architecture", "8")
+    family = int(architecture) if architecture.isdigit() else 8  # older kernels write AArch64
+    return {
+        "vendor": vendor,
+        "model_name": _NAMES["arm"].get(part) if vendor == "ARM" else None,
+        "family": family,
+        "model": part,
+        "microarchitecture": f"{vendor}-{family}-{part:X}",
+    }
+
+
+def _read_mux_interval(root):
+    """Read the time between turns of multiplexed groups [ms]; None if no PMU of the cores has it."""
+    for pmu in core_pmus(root):
+        file = root / "sys/bus/event_source/devices" / pmu / "perf_event_mux_interval_ms"
+        interval = _to_int(_read_text(file))
+        if interval is not None:
+            return interval
+    return None
 
 
 def load_1min(root="/"):
-    """Return the mean number of processes that ran or waited to run in the last minute; None if it is not known.
-
-    `root` is the folder that contains proc.
-    """
+    """Return the mean number of running and waiting processes in the last minute; None if it is not known."""
     load = _read_text(Path(root) / "proc/loadavg")
     return float(load.split()[0]) if load else None
 
 
 def perf_version():
-    """Return the version of the installed perf and ""; or None and the reason (str) why there is none."""
+    """Return the version of the installed perf, or None, and the reason why it is not known, or ""."""
     if shutil.which("perf") is None:
         return None, "no perf on the PATH"
     result = subprocess.run(["perf", "version"], capture_output=True, text=True)
@@ -85,7 +126,7 @@ def perf_version():
 
 
 def perf_list():
-    """Return the output of ``perf list`` as JSON or, from an older perf, as text; "" without perf."""
+    """Return the output of ``perf list``: JSON, or text from a perf before 6.2; "" without perf."""
     if shutil.which("perf") is None:
         return ""
     for form in ("--json", "--details"):
@@ -95,22 +136,22 @@ def perf_list():
     return ""
 
 
-# Metric groups of top-down level 1, as perf lists them: in JSON since perf 6.2, in text before.
+# Metric groups of top-down level 1 in the output of `perf list`: in JSON since perf 6.2, in text before.
 _LEVEL_1 = re.compile(
     r'"MetricGroup" *: *"(?:[^"\n;]+;)*(TopdownL1|PipelineL1)\b|^(TopdownL1|PipelineL1):$', re.MULTILINE
 )
 
 
 def metric_group():
-    """Return the name of perf's metric group for top-down level 1 here, such as ``TopdownL1``; None if it has none."""
+    """Return the name of perf's metric group for top-down level 1, for example ``TopdownL1``, or None."""
     match = _LEVEL_1.search(perf_list())
     return match and (match[1] or match[2])
 
 
 def core_pmus(root="/"):
-    """List the PMUs of the processor's cores, such as ``cpu``, ``cpu_core`` and ``armv8_pmuv3_0``, sorted.
+    """List the names of the PMUs of the processor's cores, sorted.
 
-    `root` is the folder that contains sys; the list is empty if there is none.
+    For example, ``cpu``, ``cpu_core`` or ``armv8_pmuv3_0``.
     """
     devices = Path(root) / "sys/bus/event_source/devices"
     names = ("cpu", "cpu_core", "cpu_atom")
@@ -124,20 +165,35 @@ def core_pmus(root="/"):
 
 
 def raw_config(code, umask, root="/"):
-    """Encode a raw event of a core, from its code and umask (int), as perf_event_open's number (int).
+    """Encode an event of a core as the number that perf_event_open takes.
 
-    The bits go where /sys (below `root`) says. Raises a CmlibError if the machine's format has no room for them.
+    Parameters
+    ----------
+    code, umask : int
+        The event's code and unit mask.
+    root : path-like, default "/"
+        Folder that contains sys, which describes the positions of the bits.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    CmlibError
+        If the code or the umask has more bits than the machine's counters take.
     """
     folders = [Path(root) / "sys/bus/event_source/devices" / name / "format" for name in core_pmus(root)]
     parts = {"event": (code, "config:0-7,32-35"), "umask": (umask, "config:8-15")}
-    return sum(
-        _place_bits(value, next(filter(None, (_read_text(folder / term) for folder in folders)), usual))
-        for term, (value, usual) in parts.items()
-    )
+    config = 0
+    for term, (value, default_layout) in parts.items():
+        layouts = (_read_text(folder / term) for folder in folders)
+        config += _place_bits(value, next(filter(None, layouts), default_layout))
+    return config
 
 
 def _place_bits(value, layout):
-    """Place a value's bits at the positions that a format such as ``config:0-7,32-35`` names, the lowest first."""
+    """Move the bits of a value to the positions of a layout, for example ``config:0-7,32-35``, lowest bit first."""
     config = 0
     for low, high in re.findall(r"(\d+)(?:-(\d+))?", layout.partition(":")[2]):
         width = int(high or low) - int(low) + 1
@@ -149,28 +205,22 @@ def _place_bits(value, layout):
 
 
 def tracepoint_id(name, root="/"):
-    """Return the kernel's number (int) of a tracepoint; None if it is unknown or hidden.
+    """Return the kernel's number of a tracepoint, or None if it is unknown or hidden.
 
-    `name` is such as ``sched:sched_wakeup``; `root` is the folder that contains sys.
+    `name` is the full name, for example ``sched:sched_wakeup``.
     """
-    folders = [Path(root) / "sys/kernel" / place / "events" for place in ("tracing", "debug/tracing")]
-    known = (_to_int(_read_text(folder.joinpath(*name.split(":")) / "id")) for folder in folders)
-    return next((number for number in known if number is not None), None)
+    folders = [Path(root) / "sys/kernel" / folder / "events" for folder in ("tracing", "debug/tracing")]
+    numbers = (_to_int(_read_text(folder.joinpath(*name.split(":")) / "id")) for folder in folders)
+    return next((number for number in numbers if number is not None), None)
 
 
 def paranoid_level(root="/"):
-    """Read the kernel's setting perf_event_paranoid (int); None if the kernel has no perf events at all.
-
-    `root` is the folder that contains proc.
-    """
+    """Read the kernel's setting perf_event_paranoid; None if the kernel has no perf events."""
     return _to_int(_read_text(Path(root) / "proc/sys/kernel/perf_event_paranoid"))
 
 
 def is_privileged(root="/"):
-    """Return True if this process may count at any paranoid level (it has CAP_PERFMON or CAP_SYS_ADMIN).
-
-    `root` is the folder that contains proc.
-    """
+    """Return True if this process has CAP_PERFMON or CAP_SYS_ADMIN, and may count at any paranoid level."""
     status = _read_text(Path(root) / "proc/self/status") or ""
     match = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.M)
     effective = int(match[1], 16) if match else 0
@@ -178,14 +228,14 @@ def is_privileged(root="/"):
 
 
 def has_watchdog(root="/"):
-    """Return True if the NMI watchdog is on, which takes one counter; `root` is the folder that contains proc."""
+    """Return True if the NMI watchdog is on, which takes one counter."""
     return _read_text(Path(root) / "proc/sys/kernel/nmi_watchdog") == "1"
 
 
 def counting_processes(root="/"):
-    """List other processes, as str such as ``perf (123)``, that are perf or hold perf events open.
+    """List other processes that are perf or have open perf events, for example ``perf (123)``.
 
-    As far as this user can see; `root` is the folder that holds proc.
+    Processes of other users may be missing, because only root can see their open files.
     """
     processes = []
     for folder in sorted((Path(root) / "proc").glob("[0-9]*"), key=lambda path: int(path.name)):
@@ -196,7 +246,7 @@ def counting_processes(root="/"):
 
 
 def _holds_perf_events(folder):
-    """Return True if one of a process's open files is a perf event; `folder` is its /proc/PID/fd."""
+    """Return True if a process has an open perf event; `folder` is its /proc/PID/fd."""
     with contextlib.suppress(OSError):
         for file in folder.iterdir():
             with contextlib.suppress(OSError):  # closed meanwhile
@@ -206,7 +256,7 @@ def _holds_perf_events(folder):
 
 
 def _name_microarchitecture(vendor, family, model):
-    """Return AMD's name, such as zen5, or else ``VENDOR-FAMILY-MODEL``; None if a number is missing."""
+    """Return AMD's name, for example zen5, or else ``VENDOR-FAMILY-MODEL``; None if a number is missing."""
     if None in (vendor, family, model):
         return None
     if vendor == "AuthenticAMD" and family in _NAMES["amd"]:
@@ -230,43 +280,12 @@ def _name_hypervisor(root, cpu):
 
 
 def _read_text(file):
-    """Read a file's text, without surrounding blanks; return None if it can't be read."""
+    """Read a file's text without surrounding blanks; return None if it cannot be read."""
     with contextlib.suppress(OSError):
         return file.read_text(encoding="utf-8", errors="replace").strip()
     return None
 
 
 def _to_int(text):
-    """Convert text to an int; return None if it is None or not a whole number."""
+    """Convert text to an int; return None for None and for text that is not an integer."""
     return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None
-
-
-def describe_arm(cpu):
-    """Describe an ARM processor, as a part of :func:`describe`; {} for any other processor.
-
-    Parameters
-    ----------
-    cpu : dict of str to str
-        Fields of one processor in /proc/cpuinfo.
-
-    Returns
-    -------
-    dict
-        vendor (str, from the field CPU implementer), model_name (str, or None if not known), family (int, CPU
-        architecture; 8 if it is not a number), model (int, CPU part) and microarchitecture (str,
-        vendor-family-model, the model in hexadecimal).
-    """
-    try:
-        implementer, part = (int(cpu[f"CPU {key}"], 16) for key in ("implementer", "part"))
-    except (KeyError, ValueError):
-        return {}
-    vendor = _NAMES["implementers"].get(implementer, f"{implementer:#x}")
-    architecture = cpu.get("CPU architecture", "8")
-    family = int(architecture) if architecture.isdigit() else 8  # older kernels write AArch64
-    return {
-        "vendor": vendor,
-        "model_name": _NAMES["arm"].get(part) if vendor == "ARM" else None,
-        "family": family,
-        "model": part,
-        "microarchitecture": f"{vendor}-{family}-{part:X}",
-    }

@@ -1,8 +1,8 @@
-"""Record what runs already: processes, a cgroup (group of processes that the kernel manages together), or the system.
+"""Record processes that are already running.
 
-:func:`processes`, :func:`cgroup` and :func:`system` choose what to count. :func:`record_attached` counts it for
-some seconds, stores one run, and returns the path of its metadata. Raises a RecordError if perf refuses, or nothing
-was counted, and CountersBusy if another process counts.
+:func:`record_attached` counts for some seconds and stores one run. :func:`processes`, :func:`cgroup` and
+:func:`system` choose what to count: some processes, a cgroup (a group of processes that the kernel manages
+together), or the whole system.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from cmlib.io.formats.registry import read_counts
 from cmlib.shell import command_line
 from cmlib.terminal import say
 
-_PAUSE_S = 0.1  # between two looks at whether perf or the processes have ended
+_PAUSE_S = 0.1  # between checks whether perf or the processes have ended
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 _LINES_SHOWN = 8
-# Linux sometimes refuses an event while threads start and end, and then nothing is counted: perf is started again.
+# Linux sometimes refuses an event while threads start and end. Then nothing is counted, and perf is started again.
 _ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
 class AttachTarget:
-    """Something that runs already and is to be counted.
+    """Running processes to count.
 
     Attributes
     ----------
     options : tuple of str
-        perf's options, such as ``-p 12,34``.
+        Options for perf. For example, ``-p 12,34``.
     command : str
-        Name in the metadata.
+        Description for the metadata.
     about : dict
-        Noted with the recording as "attached".
+        Entry "attached" of the metadata.
     pids : tuple of int
-        Numbers of the processes; empty for a cgroup or the system.
+        Process numbers. Empty for a cgroup or the whole system.
     """
 
     options: tuple[str, ...]
@@ -62,9 +62,21 @@ class AttachTarget:
 
 
 def processes(pids):
-    """Choose processes, with all their threads, to be counted by :func:`record_attached`: an AttachTarget.
+    """Choose some processes and all their threads.
 
-    `pids` are their numbers (iterable of int). Raises a RecordError if one does not run.
+    Parameters
+    ----------
+    pids : iterable of int
+        Process numbers.
+
+    Returns
+    -------
+    AttachTarget
+
+    Raises
+    ------
+    RecordError
+        If a process is not running.
     """
     counted = []
     for pid in dict.fromkeys(pids):
@@ -82,10 +94,23 @@ def processes(pids):
 
 
 def cgroup(path, root="/"):
-    """Choose all processes that are in a cgroup, or come into it, to be counted: an AttachTarget.
+    """Choose all present and future processes of a cgroup.
 
-    `path` (str) is the cgroup's path in its file system, with or without the mount point; `root` is the folder that
-    contains ``proc``, for tests. Raises a RecordError if there is no such cgroup.
+    Parameters
+    ----------
+    path : str
+        Path of the cgroup, with or without the mount point. For example, ``system.slice/nginx.service``.
+    root : path-like, default "/"
+        Folder that contains proc.
+
+    Returns
+    -------
+    AttachTarget
+
+    Raises
+    ------
+    RecordError
+        If the cgroup does not exist.
     """
     fields = map(str.split, (Path(root) / "proc/mounts").read_text(encoding="utf-8").splitlines())
     mounts = [field[1] for field in fields if field[2] == "cgroup2"]
@@ -100,7 +125,7 @@ def cgroup(path, root="/"):
 
 
 def system():
-    """Choose everything that runs on this machine to be counted by :func:`record_attached`: an AttachTarget."""
+    """Choose all processes of this machine; return an AttachTarget."""
     return AttachTarget(("-a",), "whole system (running)", {"system": True})
 
 
@@ -113,23 +138,29 @@ def _is_running(pid):
 
 
 def _attend(command, output, running, lock):
-    """Run perf until it ends, a signal comes or all counted processes have ended; return its PerfOutcome."""
-    stopped, errors = [], output.with_name("perf.stderr")
+    """Run perf until it ends, a signal arrives, or all counted processes have ended; return the PerfOutcome."""
+    received_signals = []
+    errors = output.with_name("perf.stderr")
     with (
         errors.open("wb") as stderr,
-        signals_handled(_STOPS, lambda *received: stopped.append(received)),
+        signals_handled(_STOPS, lambda number, frame: received_signals.append(number)),
         run_perf(command, stderr, lock) as perf,
     ):
-        while not (stopped or _has_ended(running) or perf.poll() is not None):
+        while not (received_signals or _has_ended(running) or perf.poll() is not None):
             time.sleep(_PAUSE_S)
-        perf.send_signal(signal.SIGINT)  # it writes its last interval
-    raw, code = output.read_bytes() if output.exists() else b"", perf.returncode
-    ended = "stopped" if stopped else "process" if _has_ended(running) else "perf" if code else "time"
-    return PerfOutcome(raw, None, code, "", text_of(errors), ended)
+        perf.send_signal(signal.SIGINT)  # perf writes its last interval
+    if received_signals:
+        ended = "stopped"
+    elif _has_ended(running):
+        ended = "process"
+    else:
+        ended = "perf" if perf.returncode else "time"
+    raw = output.read_bytes() if output.exists() else b""
+    return PerfOutcome(raw, None, perf.returncode, "", text_of(errors), ended)
 
 
 def _has_ended(running):
-    """Return True if processes are counted, and all of them have ended."""
+    """Return True if all counted processes have ended; False for a cgroup or the whole system."""
     return running.pids and not any(map(_is_running, running.pids))
 
 
@@ -144,42 +175,41 @@ def record_attached(
     note: str = "",
     notify: Callable = say,
 ) -> Path:
-    """Count for some time what runs already, as one run of a program.
+    """Record running processes for some time, as one run.
 
-    Groups are scheduled to fit the counters, and one event is counted twice, as in every multiplexed run. Where
-    no hardware event can be counted, software events are. Ctrl-C and SIGTERM end the recording
-    before its time; what was counted until then is kept, as it is when the last process counted ends.
+    If no hardware event can be counted, software events are counted. The recording ends early on Ctrl-C, on SIGTERM,
+    and when the last counted process ends. Its counts up to then are stored.
 
     Parameters
     ----------
     name : str
-        Name of the program, and of its folder among the recordings.
+        Name of the program among the recordings.
     running : cmlib.collect.record.attached.AttachTarget
         What to count: processes, a cgroup, or the whole system.
     request : Request, optional
-        How to count: its events, interval_ms, modifier, pinned and set_name are used.
+        How to count. Its events, interval_ms, modifier, pinned and set_name are used.
     seconds : float > 0, default 60
-        How long [s].
-    folder : path, optional
-        Folder of all recordings; `data/recordings` by default.
+        Duration [s].
+    folder : path-like, optional
+        Folder of all recordings. The default is the data folder.
     wait : bool, default False
-        Whether to wait until another recording ends.
+        Whether to wait while another process uses the counters.
     note : str, default ""
-        Kept with the metadata.
+        Text for the metadata.
     notify : callable
-        Called with sentences (str): what is counted, and why the recording ended early. Prints by default.
+        Called with each message (str). Prints by default.
 
     Returns
     -------
     pathlib.Path
-        Metadata file of the new run: the next pass of those that count the same events.
+        Metadata file of the new run.
 
     Raises
     ------
     RecordError
-        If perf refuses, if nothing was counted in a whole interval, or if what exists was recorded otherwise.
+        If perf refuses, if nothing was counted, or if existing runs are not comparable with the new run.
     CountersBusy
-        If another recording is being made.
+        If another process uses the counters and `wait` is False.
     ValueError
         If `seconds` is not above 0, or infinite.
     """
@@ -204,8 +234,12 @@ def record_attached(
 
 
 def _plan_run(name, running, request, existing):
-    """Return the Plan and the metadata of the run; raise a RecordError if `existing` runs can't be compared with it."""
-    table = machine.known_events(about := machine.describe())
+    """Return the Plan and the metadata of the run.
+
+    Raises a RecordError if existing runs are not comparable with it.
+    """
+    about = machine.describe()
+    table = machine.known_events(about)
     request, counters = fit_to_counters(request, existing)
     codes = encodings(request.events or "core", table, request.modifier)
     available, settings = plan_options(request, counters, table)
@@ -219,21 +253,16 @@ def _plan_run(name, running, request, existing):
 
 
 def _record(target, plan, meta, running, seconds, lock, notify):
-    """Count for so many seconds, and store the run; its metadata file."""
+    """Count for some seconds and store the run; return the metadata file."""
     meta = session.beginning(meta)
     hint = "Ctrl-C ends it earlier, and keeps what was counted"
     notify(f"counting {_name_target(running)} for {seconds:g} s; {hint}")
-    times = ("--interval-count", str(max(1, round(1000 * seconds / plan.interval_ms))))
+    n_intervals = max(1, round(1000 * seconds / plan.interval_ms))
+    options = ("--interval-count", str(n_intervals), *running.options)
     with working_folder(target / "attached") as folder:
         output = folder / "perf.csv"
-        command = stat_command(plan, meta["encodings"], str(output), options=(*times, *running.options))
-        for _ in range(_ATTEMPTS):
-            session.check_room(folder)
-            outcome = _attend(command, output, running, lock)
-            if outcome.ended != "perf" or not _read_output(outcome).empty:
-                break
-            output.unlink(missing_ok=True)
-        session.check_room(folder)
+        command = stat_command(plan, meta["encodings"], str(output), options=options)
+        outcome = _count(command, output, running, lock)
     frame = _check_counts(outcome, plan, running)
     multiplexed = plan.mode == "mlpx" or frame.loc[frame["value"].notna(), "running"].min() < 1
     finished = meta | session.outcome_metadata(frame, outcome) | {"mode": "mlpx" if multiplexed else "ocoe"}
@@ -246,30 +275,42 @@ def _record(target, plan, meta, running, seconds, lock, notify):
     return file
 
 
+def _count(command, output, running, lock):
+    """Run perf, again if it counted nothing; return the PerfOutcome."""
+    for _ in range(_ATTEMPTS):
+        session.check_room(output.parent)
+        outcome = _attend(command, output, running, lock)
+        if outcome.ended != "perf" or not _read_output(outcome).empty:
+            break
+        output.unlink(missing_ok=True)
+    session.check_room(output.parent)
+    return outcome
+
+
 def _describe_ends(running):
-    """Describe in a phrase each way in which a recording can end early."""
+    """Return a phrase for each way in which a recording can end early."""
     return {"stopped": "stopped", "process": f"{_name_target(running)} ended", "perf": "perf ended by itself"}
 
 
-def _check_counts(done, plan, running):
-    """Return the counts (DataFrame) that perf wrote; raise a RecordError if perf refused, or nothing was counted."""
-    frame = _read_output(done)
+def _check_counts(outcome, plan, running):
+    """Return perf's counts (DataFrame); raise a RecordError if perf refused or nothing was counted."""
+    frame = _read_output(outcome)
     counted = ", ".join([*plan.pinned, *plan.events])
-    if frame.empty and done.ended == "perf":
-        refusal = "\n".join(done.perf_stderr.partition(" Usage:")[0].strip().splitlines()[:_LINES_SHOWN])
-        nothing = f"(nothing; exit code {done.perf_code})"
+    if frame.empty and outcome.ended == "perf":
+        refusal = "\n".join(outcome.perf_stderr.partition(" Usage:")[0].strip().splitlines()[:_LINES_SHOWN])
+        nothing = f"(nothing; exit code {outcome.perf_code})"
         raise RecordError(
             f"perf could not count {counted} of {_name_target(running)}:\n{refusal or nothing}\n`cmlib doctor` lists "
             "what can be counted here. Processes of another user, a cgroup or the whole system require root, "
             "or perf with CAP_PERFMON and CAP_SYS_PTRACE."
         )
     if frame.empty or frame["time_s"].max() < plan.interval_ms / 1000:
-        reason = _describe_ends(running).get(done.ended, "it ended")
+        reason = _describe_ends(running).get(outcome.ended, "it ended")
         raise RecordError(
             f"{reason} before the first interval of {plan.interval_ms} ms; nothing was recorded."
         )
     session.validate_run(frame, replace(plan, mode="mlpx"))
-    if not _ran(done):
+    if not _was_on_counter(outcome):
         raise RecordError(
             f"{_name_target(running)} did nothing in {frame['time_s'].max():.1f} s: no event was counted in any "
             "interval. Record it while it works."
@@ -277,29 +318,29 @@ def _check_counts(done, plan, running):
     return frame
 
 
-def _ran(done):
-    """Return True if any event was on a counter in some interval."""
-    _, readings = read_counts(done.raw.decode(errors="replace"))
+def _was_on_counter(outcome):
+    """Return True if an event was on a counter in some interval."""
+    _, readings = read_counts(outcome.raw.decode(errors="replace"))
     return any((program.counts["on_counter_s"] > 0).any() for program in readings.programs)
 
 
-def _read_output(done):
-    """Read perf's output as a DataFrame, a row per interval and event."""
-    return perf.parse_stat(done.raw.decode(errors="replace"))
+def _read_output(outcome):
+    """Read perf's output as a DataFrame, one row per interval and event."""
+    return perf.parse_stat(outcome.raw.decode(errors="replace"))
 
 
 def _add_place(meta, existing):
-    """Add set, pass, part and name to the metadata of a run, as the next one in its set.
+    """Add set, pass, part and name of the next run of a set to the metadata.
 
-    The set's name may be missing.
+    If the metadata have no name of the set, it is chosen by the mode and the number of events.
     """
-    n = len(meta["encodings"]) - len(events.second_readings(meta["encodings"]))
-    usual = f"mlpx{n}" if meta["mode"] == "mlpx" else "ocoe"
-    place, _ = programs.next_place(meta["program"], meta["set"] or usual, events_of(meta), existing)
+    n_events = len(meta["encodings"]) - len(events.second_readings(meta["encodings"]))
+    default_set = f"mlpx{n_events}" if meta["mode"] == "mlpx" else "ocoe"
+    place, _ = programs.next_place(meta["program"], meta["set"] or default_set, events_of(meta), existing)
     return meta | place
 
 
 def _name_target(running):
-    """Name what is counted, with the numbers of its processes, for messages."""
+    """Return a description of the counted processes for messages, with their numbers."""
     numbers = f" (process {', '.join(map(str, running.pids))})" if running.pids else ""
     return running.command.removesuffix(" (running)") + numbers

@@ -1,7 +1,7 @@
-"""Record runs of a program under Callgrind: estimate their time, make missing ones, and report whether they repeat.
+"""Record simulated runs of a program.
 
-:func:`record_simulated` takes a name and a command (list of str), stores the runs among the recordings, and returns
-the metadata files (paths) of the new ones.
+:func:`record_simulated` runs a command under Callgrind and stores its counts as recordings. It first estimates how
+long a simulated run takes (:func:`estimate`), and at the end reports how far the runs differ.
 """
 
 from pathlib import Path
@@ -28,12 +28,13 @@ from cmlib.io.events import simulated_events
 from cmlib.scratch import scratch_folder
 from cmlib.terminal import progress_bar, say, say_above_bars
 
-# Measured on bzip2, gzip and C loops: Callgrind takes 8 to 13 times as long as Valgrind without a tool, and counts
-# 1.0 to 2.5 times as many basic blocks as the statistics of Valgrind's scheduler.
+# Time and basic blocks under Callgrind, relative to Valgrind without a tool. Measured on bzip2, gzip and C loops:
+# 8 to 13 times the time, and 1.0 to 2.5 times the blocks that Valgrind's scheduler reports.
 _TIMES_AS_LONG = 10
 _BLOCKS_RATIO = 1.6
 _LONGEST_S = 60
-_INTERVALS, _FEWEST_BLOCKS = 200, 50_000  # in a run; in an interval (half of Valgrind's own time slice)
+_INTERVALS = 200  # in a run
+_FEWEST_BLOCKS = 50_000  # in an interval; half of Valgrind's own time slice
 SET = "sim"  # name of the set of simulated runs
 _WHY = (
     "The program depends on time, on random numbers or on the order of its "
@@ -42,23 +43,27 @@ _WHY = (
 
 
 def estimate(command, n_simulations, notify=say, *, limit_s=_LONGEST_S):
-    """Estimate the length of a simulated run, by one run under Valgrind without a simulation.
+    """Estimate the length of a simulated run.
+
+    The program runs once under Valgrind without a simulation, which is about ten times faster.
 
     Parameters
     ----------
     command : list of str
         The program and its arguments.
     n_simulations : int
-        Number of simulations that will be made; for the message.
+        Number of planned simulations, for the message.
     notify : callable
-        Called with a sentence on how long each simulation will take.
-    limit_s : float
+        Called with a message on how long each simulation takes.
+    limit_s : float, default 60
         Longest time of the run without a simulation [s].
 
     Returns
     -------
-    tuple of two int
-        Basic blocks in an interval, so that a run has 200 intervals, and in a run.
+    every_blocks : int
+        Length of an interval [basic blocks]. A run has about 200 intervals.
+    blocks : int
+        Length of the run [basic blocks].
 
     Raises
     ------
@@ -97,9 +102,9 @@ def record_simulated(
     note="",
     notify=say_above_bars,
 ):
-    """Record a program under Callgrind, which counts all simulated events at once.
+    """Record simulated runs of a program.
 
-    Runs that exist already are not repeated.
+    Callgrind counts all simulated events at once. Existing runs are not repeated.
 
     Parameters
     ----------
@@ -108,28 +113,29 @@ def record_simulated(
     command : list of str
         The program and its arguments.
     passes : int, optional
-        Number of runs. Default: one with three levels of caches, else two.
+        Number of runs. The default is one run with three levels of caches, else two runs.
     every_blocks : int, optional
-        Length of an interval [basic blocks]. Default: estimated, so that a run has 200 intervals.
+        Length of an interval [basic blocks]. By default it is estimated.
     caches : dict of str to str, optional
-        Caches I1, D1, L2 and LL as ``SIZE,WAYS,LINE``. Default: this machine's.
+        Size, ways and line length of the caches I1, D1, L2 and LL. For example, ``{"D1": "32K,8,64"}``. The default
+        is this machine's caches.
     levels : {2, 3}, default 3
-        Levels of caches; with three, each run is simulated twice, the second time with L2 as the last cache.
+        Levels of caches. With three levels each run is simulated twice, the second time with L2 as the last cache.
     set_name : str, default "sim"
         Name of the set of runs.
     function : str, optional
-        Counting is limited to the calls of this function.
+        Count only while this function runs.
     folder : path-like, optional
-        Folder of all recordings. Default: that of the data.
+        Folder of all recordings. The default is the data folder.
     note : str, default ""
         Text for the metadata.
     notify : callable
-        Called with sentences (str).
+        Called with each message (str). Prints by default.
 
     Returns
     -------
     list of Path
-        The metadata files of the new runs.
+        Metadata files of the new runs. Empty if all runs exist.
 
     Raises
     ------
@@ -146,34 +152,43 @@ def record_simulated(
         options = _choose_options(caches or {}, levels, function, set_runs)
         about = _describe_simulation(name, command, version, note)
         check_comparable(existing.values(), _plan_metadata(set_name, 0, options, about))
-        runs = {number: run_name(set_name, number, 0) for number in range(passes or 3 - len(options))}
-        missing = {number: run for number, run in runs.items() if run not in existing}
-        if not missing:
+        numbers = _list_missing(existing, set_name, passes or 3 - len(options))
+        if not numbers:
             return []
+        every_blocks = set_runs[0]["simulator"]["every_blocks"] if set_runs else every_blocks
         blocks = None
-        if set_runs:
-            every_blocks = set_runs[0]["simulator"]["every_blocks"]
         if not every_blocks:
-            every_blocks, blocks = estimate(command, len(missing) * len(options), notify)
+            every_blocks, blocks = estimate(command, len(numbers) * len(options), notify)
         files = []
-        for number, run in missing.items():
+        for number in numbers:
+            run = run_name(set_name, number, 0)
             started = beginning(about)
             outcomes = _simulate_run(target / run, command, every_blocks, options, blocks)
             outcomes, message = _select_comparable(outcomes)
-            options = options[: len(outcomes)]
             notify(f"{run}: {message}")
-            raw = b"".join(outcome.raw for outcome in outcomes)
+            options = options[: len(outcomes)]  # later runs are simulated in the same way
             planned = _plan_metadata(set_name, number, options, started)
             with locked(recordings):
-                files.append(add_run(target, _complete_metadata(planned, every_blocks, outcomes, raw), raw))
+                files.append(_store_run(target, planned, every_blocks, outcomes))
         _report_repeats(target, set_name, notify)
         return files
 
 
-def _choose_options(caches, levels, function, set_runs):
-    """Choose Valgrind's options for each simulation of a run: one list, or with three levels of caches two.
+def _list_missing(existing, set_name, n_runs):
+    """List the numbers of the first `n_runs` runs of a set that do not exist yet."""
+    return [number for number in range(n_runs) if run_name(set_name, number, 0) not in existing]
 
-    Runs that are added to a set are simulated as its first run was; `set_runs` has the metadata of its runs.
+
+def _store_run(target, planned, every_blocks, outcomes):
+    """Store the output of a run's simulations, one after another, and return the metadata file."""
+    raw = b"".join(outcome.raw for outcome in outcomes)
+    return add_run(target, _complete_metadata(planned, every_blocks, outcomes, raw), raw)
+
+
+def _choose_options(caches, levels, function, set_runs):
+    """Choose Valgrind's options for each simulation of a run: one list per simulation.
+
+    A new run of a set gets the options of its first run. `set_runs` are the metadata of the existing runs.
     """
     first = set_runs[0]["simulator"] if set_runs else None
     prefetch = first is None or valgrind.PREFETCHING in first["options"]
@@ -202,7 +217,10 @@ def _describe_simulation(name, command, version, note):
 
 
 def _simulate_run(place, command, every_blocks, options, blocks):
-    """Simulate a run once with each list of Valgrind's options; return a list of Simulations."""
+    """Simulate a run once with each list of Valgrind's options; return a list of Simulations.
+
+    `blocks` is the expected length of the run [basic blocks], or None.
+    """
     outcomes = []
     for number, simulation in enumerate(options, start=1):
         title = f"{place.name}, {number} of {len(options)}"
@@ -217,14 +235,14 @@ def _simulate_run(place, command, every_blocks, options, blocks):
                 "every_blocks": every_blocks,
             }
             outcomes.append(valgrind.simulate(command, folder, options=simulation, **settings))
-            blocks = bar.n or blocks  # the next one executes as many
+            blocks = bar.n or blocks  # the next simulation executes the same number
     return outcomes
 
 
 def _select_comparable(outcomes):
-    """Select the simulations that agree in instructions, so that their counts can be joined.
+    """Select the simulations that agree in instructions, and whose counts can be joined.
 
-    Returns the simulations, and a message on how far they agree.
+    Returns the simulations and a message on how far they agree.
     """
     texts = [outcome.raw.decode(errors="replace") for outcome in outcomes]
     last_level = as_events(read_parts(texts[0]).totals)
