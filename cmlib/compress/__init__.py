@@ -1,8 +1,8 @@
-"""Compress samples to piecewise-linear segments (Wu and Mencer, "Online Linear Regression of Sampling Data").
+"""Compress samples to lines (Wu and Mencer, "Online Linear Regression of Sampling Data").
 
-`compress` takes arrays x and y of cumulative counts, and returns a DataFrame, a row per segment (called a line):
-x_start, x_end, slope, intercept, sigma, n; `reconstruct` reads y off them; `OnlineRegression` does the same one
-sample at a time. Raises a ValueError if x does not increase, lengths differ, or a tolerance is negative.
+A line is a piecewise-linear segment of cumulative counts y over a cumulative count x, for example of cycles.
+`compress` fits lines to arrays and returns them as a DataFrame. `reconstruct` computes y from the lines.
+`OnlineRegression` does the same for samples that arrive one after another.
 """
 
 import lazy_loader

@@ -1,9 +1,8 @@
-"""Fit piecewise-linear segments with an error bound: no sample is farther from its line than a given distance.
+"""Fit lines with an error bound to samples.
 
-:class:`BoundedRegression` takes samples (x and y, cumulative counts), and returns lines, as a DataFrame with a row
-for each: x_start, x_end, slope, intercept, sigma, n. All lines that pass within the bound of every sample so far
-form a tube between two convex hulls, its walls: the floor, below the samples, and the ceiling, above them. Raises a
-ValueError if a bound is not positive, or x does not grow.
+No sample is farther from its line than the bound. :class:`BoundedRegression` takes samples one after another and
+returns finished lines. The lines that are possible for the samples so far form a tube between two convex hulls. The
+hulls are its walls: the floor below the samples and the ceiling above them.
 """
 
 import numpy as np
@@ -12,49 +11,42 @@ from numba import njit
 from cmlib.compress.online import LineStream, include, start, write
 from cmlib.errors import InputError
 
-# Most corners of a wall's hull, for each event. Straight or noisy counts have about ten; a smooth bend of thousands of
-# samples can have as many as this, and then its line ends.
+# Largest number of corners of a hull. Straight or noisy counts have about ten. A smooth bend of thousands of samples
+# can reach this number, and then its line ends.
 _CORNERS = 1024
-_SIDES = (1.0, -1.0)  # of the floor and of the ceiling
+_SIDES = (1.0, -1.0)  # signs of the floor and of the ceiling
 
 
-# One wall of the tube: slope and value at 0 of its extreme line (the steepest one, which touches the floor's first
-# corner; the flattest one, which touches the ceiling's), and number of corners. All relative to the line's first
-# sample.
+# One wall of the tube: slope and value at 0 of its extreme line, and number of corners of its hull. The extreme line of
+# the floor is the steepest possible line and touches the first corner of the floor. The extreme line of the ceiling is
+# the flattest possible line and touches the first corner of the ceiling. All values are relative to the first sample.
 WALL = np.dtype([("slope", float), ("at_0", float), ("n_corners", int)])
 
 
 class BoundedRegression(LineStream):
-    """Fewest lines that keep every sample within `bound` of its line, one sample at a time.
+    """Fit the fewest lines that keep every sample within a bound of its line.
 
-    A line is continued as long as some straight line passes within `bound` of
-    all its samples. That is decided exactly, from the corners of the two convex
-    hulls such a line must pass between, without the samples (O'Rourke, "An
-    on-line algorithm for fitting straight lines between data ranges", 1981).
-    The least-squares line is stored or, if that is outside the bound, the
-    nearest line inside between it and the middle of the tube. The next line
-    starts at the sample that did not fit, so a step in the counts costs one
-    line.
+    A line continues as long as some straight line passes within the bound of all its samples. This is decided exactly
+    (O'Rourke, "An on-line algorithm for fitting straight lines between data ranges", 1981). The stored line is the
+    least-squares line. If it breaks the bound, it is moved towards the middle of the possible lines. The next line
+    starts at the sample that did not fit.
 
     Parameters
     ----------
     bound : float > 0, or sequence of float
-        Largest distance of a sample from its line [counts], for all events or
-        one each. The count over any stretch of the run is then known to within
-        twice as much.
+        Largest distance of a sample from its line [counts], for all events or one per event.
     events : sequence of str, optional
-        Names of the events that share their line ends; without, one event
-        without a name.
+        Names of the events, which all get the same line ends. The default is one event without a name.
 
     Raises
     ------
     ValueError
-        If a bound is not positive, or there are not as many as events.
+        If a bound is not positive, or if the numbers of bounds and events differ.
 
     Notes
     -----
-    Memory is bounded too: a line also ends when the hull of a smooth bend
-    outgrows 1024 corners. The bound holds up to the rounding of ``slope * x``.
+    The count between any two points of the run has an error of at most twice the bound, up to the rounding of
+    ``slope * x``. Memory is bounded: a line also ends when the hull of a smooth bend has 1024 corners.
     """
 
     def __init__(self, bound, events=None):
@@ -74,7 +66,7 @@ class BoundedRegression(LineStream):
         return _advance(self._span, self._fits, self._walls, self._corners, self._bounds, x, y, rows)
 
     def _write(self, row):
-        """Write the finished line to `row`, in the form of :func:`cmlib.compress.online.write`."""
+        """Write the finished line to `row`, with the columns of :func:`cmlib.compress.online.write`."""
         _write(self._span[0], self._fits, self._walls, self._corners, row)
 
 
@@ -100,7 +92,7 @@ def _advance(state, fits, walls, corners, bounds, x, y, rows):
 
 @njit(cache=True)
 def _belongs(span, fit, walls, x, y, bound):
-    """Return True if a line of the tube passes within the bound of (x, y), and the hulls have room for a corner."""
+    """Return True if a line of the tube passes within the bound of (x, y) and the hulls have room for a corner."""
     if span.n == 1.0:
         return True
     run, rise = x - span.x_start, y - fit.y_start
@@ -113,7 +105,7 @@ def _belongs(span, fit, walls, x, y, bound):
 
 @njit(cache=True)
 def _narrow(span, fit, walls, corners, x, y, bound):
-    """Narrow the tube to those lines that pass within the bound of the line's newest sample, (x, y)."""
+    """Narrow the tube to the lines that pass within the bound of the newest sample, (x, y)."""
     run, rise = x - span.x_start, y - fit.y_start
     for j in range(2):
         wall, hull, side = walls[j], corners[j], _SIDES[j]
@@ -129,13 +121,13 @@ def _narrow(span, fit, walls, corners, x, y, bound):
 
 @njit(cache=True)
 def _turn(hull, n, run, level, side):
-    """Turn the extreme line, which touches the first corner, so that it passes through (run, level).
+    """Find the corner that the extreme line through (run, level) touches, and remove the corners before it.
 
-    Corners that it no longer touches are dropped; returns the number that is left.
+    Returns the number of remaining corners.
     """
     first = 0
     while first + 1 < n:
-        # Slopes from both corners to (run, level), multiplied by the same positive number to avoid divisions.
+        # Slopes from both corners to (run, level), times the same positive number to avoid divisions.
         first_slope = (level - hull[first, 1]) * (run - hull[first + 1, 0])
         next_slope = (level - hull[first + 1, 1]) * (run - hull[first, 0])
         if side * next_slope > side * first_slope:
@@ -149,7 +141,7 @@ def _turn(hull, n, run, level, side):
 
 @njit(cache=True)
 def _push(hull, n, run, level, side):
-    """Add a corner to a hull, and drop those that are inside then; return the number of corners."""
+    """Add a corner to a hull and remove the corners inside it; return the number of corners."""
     while n >= 2:
         before = (hull[n - 1, 1] - hull[n - 2, 1]) * (run - hull[n - 2, 0])
         after = (level - hull[n - 2, 1]) * (hull[n - 1, 0] - hull[n - 2, 0])
@@ -163,7 +155,7 @@ def _push(hull, n, run, level, side):
 
 @njit(cache=True)
 def _write(span, fits, walls, corners, row):
-    """Write the finished line to `row`, moved towards the middle of its tube as far as the bound needs."""
+    """Write the finished line to `row`, moved towards the middle of its tube as far as the bound requires."""
     write(span, fits, row)
     for j in range(len(fits) if span.n > 2.0 else 0):
         fit, floor, ceiling = fits[j], walls[j, 0], walls[j, 1]
@@ -183,7 +175,7 @@ def _write(span, fits, walls, corners, row):
 
 @njit(cache=True)
 def _pull(wall, hull, slope, at_0, turn, shift, side):
-    """Compute how far a line must be moved to be inside this wall: a share (0-1) of the way to the tube's middle."""
+    """Compute how far a line must move to be inside this wall, as a share (0-1) of the way to the tube's middle."""
     over = side * (slope - wall.slope)
     pull = over / (-side * turn) if over > 0.0 else 0.0
     for corner in range(wall.n_corners):

@@ -1,9 +1,7 @@
-"""Compress a series of samples to piecewise-linear segments, called lines, and reconstruct it from these.
+"""Compress a series of samples to lines, and measure how well they fit.
 
-:func:`compress` takes cumulative counts (arrays x and y), and returns the lines, a DataFrame with a row for each:
-x_start, x_end, slope, intercept, sigma (standard deviation), n, or ``slope:EVENT`` and so on where y is a
-DataFrame. The other functions take such a frame. Raises a ValueError if x does not increase, or a value is wanted
-outside the lines.
+A line is a piecewise-linear segment of cumulative counts. :func:`compress` takes the samples as arrays and returns
+the lines as a DataFrame, which the other functions take.
 """
 
 import numpy as np
@@ -26,46 +24,47 @@ def compress(
     drift: float | None = None,
     bound: float | None = None,
 ) -> pd.DataFrame:
-    """Compress a series of samples to piecewise-linear segments, called lines (Wu and Mencer, §3).
+    """Compress a series of samples to lines (Wu and Mencer, §3).
+
+    Samples with a value that is not finite are ignored.
 
     Parameters
     ----------
     x : array of float, shape (n,)
-        Cumulative count of the event that times the samples, such as cycles; strictly increasing.
+        Cumulative count of the event that triggered the samples. For example, cycles. Strictly increasing.
     y : array or Series of float, shape (n,), or DataFrame, shape (n, n_events)
-        Cumulative counts, which are linear in x while a program's behavior is constant. The columns of
-        a frame share their line ends. Values may decrease.
+        Cumulative counts of one or several events. All columns of a DataFrame get the same line ends.
     alpha : float >= 0, default 0.01
         Tolerance for the third sample of a line [share of the predicted count].
     n_sigma : float >= 0, default 3
-        Tolerance for all later ones [standard deviations of the line, Eq. 7].
+        Tolerance for all later samples [standard deviations of the line, Eq. 7].
     drift : float >= 0, optional
-        Threshold of a test that ends a line from which its samples drift away;
-        see :class:`OnlineRegression`.
+        Threshold of a test that ends a line if its samples slowly drift away. See :class:`OnlineRegression`.
     bound : float > 0, or sequence of float, optional
-        Largest distance of a sample from its line [counts]. The lines are then
-        those of :class:`cmlib.compress.bounded.BoundedRegression`, and `alpha`,
-        `n_sigma` and `drift` are not used.
+        Largest distance of a sample from its line [counts]. If it is given,
+        :class:`cmlib.compress.bounded.BoundedRegression` fits the lines, and `alpha`, `n_sigma` and `drift` are not
+        used.
 
     Returns
     -------
     DataFrame
-        A row per line, in order: x_start, x_end, slope, intercept and sigma (the
-        standard deviation of Eq. 7 [counts], 0 for fewer than three samples),
-        and n [samples]. A line starts with the last sample of the one before
-        it, which is in both n; with a bound, with the sample after it. For a
-        frame, there are columns slope, intercept and sigma for each event:
-        ``slope:cache-misses``. Samples with a value that is not finite are left
-        out.
+        One row per line, in order. If `y` is a DataFrame, there are columns slope, intercept and sigma for each
+        event, for example ``slope:cache-misses``.
+
+        - x_start, x_end: first and last x. A line starts at the last sample of the previous line, or with a bound
+          at the sample after it.
+        - slope, intercept: of the line
+        - sigma: standard deviation of the samples from the line (Eq. 7) [counts]. 0 for fewer than three samples.
+        - n: number of samples
 
     Raises
     ------
     ValueError
-        If `x` does not increase, the lengths differ, a tolerance is negative, or a bound not above 0.
+        If `x` does not increase, the lengths differ, a tolerance is negative, or a bound is not positive.
 
     Examples
     --------
-    Twenty cycles counts at one rate, then twenty at another, become two segments:
+    Twenty samples at one rate and twenty at another become two lines:
 
     >>> import numpy as np
     >>> cycles = np.arange(40) * 1e6
@@ -83,22 +82,25 @@ def compress(
 
 
 def fit_quality(lines: pd.DataFrame, x: ArrayLike, y: ArrayLike) -> pd.Series:
-    """Measure the size and the errors of a compressed series (Wu and Mencer, §4.2).
+    """Measure the size and the errors of lines (Wu and Mencer, §4.2).
 
     Parameters
     ----------
     lines : DataFrame
-        Lines of one event, from :func:`compress`, at least one.
-    x : array of float, shape (n,)
-        The x that was compressed.
-    y : array of float, shape (n,)
-        The y that was compressed: cumulative counts.
+        Lines of one event, from :func:`compress`. At least one line.
+    x, y : array of float, shape (n,)
+        The samples that were compressed.
 
     Returns
     -------
     Series
-        n_samples, n_lines, reduction (samples a line), n_bytes (24 a line, §3.1); and as shares of the span of y,
-        mnesd (largest sigma of a line), largest and rms (distances of samples from their line).
+        Errors are shares of the range of y.
+
+        - n_samples, n_lines: numbers of samples and of lines
+        - reduction: samples per line
+        - n_bytes: size of the lines (24 bytes each, §3.1)
+        - mnesd: largest sigma of a line
+        - largest, rms: largest and root mean square distance of a sample from its line
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     finite = np.isfinite(x) & np.isfinite(y)
@@ -117,7 +119,7 @@ def fit_quality(lines: pd.DataFrame, x: ArrayLike, y: ArrayLike) -> pd.Series:
 
 
 def line_ends(lines: pd.DataFrame) -> pd.DataFrame:
-    """Compute the end points of one event's lines, for drawing.
+    """Compute the end points of the lines of one event, for drawing.
 
     Parameters
     ----------
@@ -127,8 +129,7 @@ def line_ends(lines: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame, shape (n_lines, 4)
-        A row per line: x_start and x_end [cumulative count of the timing event], and y_start and y_end, the event's
-        cumulative counts on the line there.
+        One row per line: x_start, x_end, y_start and y_end [cumulative counts].
     """
     lines = _without_event(lines)
     ends = {f"y_{end}": lines["slope"] * lines[f"x_{end}"] + lines["intercept"] for end in ("start", "end")}
@@ -136,5 +137,5 @@ def line_ends(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_event(lines):
-    """Return the lines of one event, with its name taken out of the columns."""
+    """Remove the name of the event from the columns of lines."""
     return lines.rename(columns=lambda column: column.partition(":")[0])

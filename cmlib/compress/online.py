@@ -1,11 +1,9 @@
-"""Online linear regression (Wu and Mencer): samples extend a line until one departs from it, which ends the line.
+"""Fit lines to samples that arrive one after another (Wu and Mencer).
 
-:class:`OnlineRegression` takes samples, and returns finished lines (x_start, x_end, slope, intercept, sigma, n). x is
-a count that grows from sample to sample, such as the cumulative count of the event that triggers the samples; y are
-cumulative counts of one or several events at the same moments. Sums are stored relative to the line's first sample,
-as means and centered sums: the paper's plain sums (Eq. 3-8) lose precision when counts become large, so that ends
-of lines late in a long run are missed. Raises a ValueError if x does not grow or a tolerance is negative; samples
-that are not finite are left out.
+:class:`OnlineRegression` takes samples and returns finished lines. Samples extend a line until one departs from it.
+x is a cumulative count that increases, usually of the event that triggers the samples. y are cumulative counts of one
+or several events. Sums are means and centered sums relative to the first sample of the line. The paper's plain sums
+(Eq. 3-8) lose precision for large counts and miss line ends late in a long run.
 """
 
 from collections.abc import Sequence
@@ -17,15 +15,15 @@ from numba import njit
 
 from cmlib.errors import InputError
 
-# Rounding errors of the sums, as a share of the line's rise, and of the counts themselves.
+# Rounding errors of the sums, relative to the rise of the line, and of the counts, relative to the count.
 _ROUNDING = 1e-13
 _RESOLUTION = 1e-15
-# Slack of the drift test [standard deviations]: this is subtracted from each residual before it is added up.
+# Slack of the drift test [standard deviations], which is subtracted from each residual before summation.
 _SLACK = 0.5
 
 
 class Span(NamedTuple):
-    """Sums over x of the current line's samples.
+    """Sums over the x of the samples of the current line.
 
     Attributes
     ----------
@@ -45,7 +43,7 @@ class Span(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Sums over the same samples of one event's y.
+    """Sums over the y of one event of the samples of the current line.
 
     Attributes
     ----------
@@ -78,7 +76,7 @@ SPAN, FIT = (np.dtype([(name, float) for name in kind._fields]) for kind in (Spa
 
 @njit(cache=True)
 def start(span, fits, x, y):
-    """Start a line with its first sample, x and y (one value an event): set `span`, and `fits` by event, in place."""
+    """Start a line with its first sample, x and y (one value per event), by setting `span` and `fits` in place."""
     span.n, span.x_start, span.x_last, span.mean, span.scatter = 1.0, x, x, 0.0, 0.0
     for j in range(len(fits)):
         fit = fits[j]
@@ -88,7 +86,7 @@ def start(span, fits, x, y):
 
 @njit(cache=True, error_model="numpy")
 def include(span, fits, x, y):
-    """Add a sample, x and y (one value an event), to the line: update `span` and `fits` in place."""
+    """Add a sample, x and y (one value per event), to the line by updating `span` and `fits` in place."""
     step, (span.n, span.x_last, span.mean, span.scatter) = include_x(span, x)
     for j in range(len(fits)):
         fit = fits[j]
@@ -97,9 +95,10 @@ def include(span, fits, x, y):
 
 @njit(cache=True, error_model="numpy")
 def include_x(span, x):
-    """Add a sample to the sums over x; return a tuple of factors for :func:`include_y`, and of the new sums.
+    """Add a sample to the sums over x.
 
-    The sums are n, x_last, mean and scatter; `span` (a Span) has them without the sample.
+    `span` is the Span without the sample. Returns factors for :func:`include_y`, and the new n, x_last, mean and
+    scatter.
     """
     share = 1.0 / (span.n + 1.0)
     weight = span.n * share
@@ -112,9 +111,10 @@ def include_x(span, x):
 
 @njit(cache=True, error_model="numpy")
 def include_y(fit, step, y):
-    """Add a sample to the sums of one event: return the new y_last, mean, joint, slope and sse.
+    """Add a sample to the sums of one event.
 
-    `fit` (a Fit) has the sums without it; `step` is from :func:`include_x`, `y` is the event's value.
+    `fit` is the Fit without the sample, and `step` are the factors from :func:`include_x`. Returns the new y_last,
+    mean, joint, slope and sse.
     """
     run, share, weighted, inverse, shrink = step
     rise = (y - fit.y_start) - fit.mean
@@ -125,15 +125,15 @@ def include_y(fit, step, y):
 
 @njit(cache=True, error_model="numpy")
 def sigma(span, fit):
-    """Compute the standard deviation of the line of a `span` and a `fit` (Eq. 7); 0 for fewer than three samples."""
+    """Compute the standard deviation of the samples from their line (Eq. 7); 0 for fewer than three samples."""
     return np.sqrt(fit.sse / (span.n - 2.0)) if span.n > 2.0 else 0.0
 
 
 @njit(cache=True)
 def write(span, fits, row):
-    """Write a finished line to `row`: x_start, x_end, n, and slope, intercept, sigma of each event (Eq. 3, 4, 7).
+    """Write a finished line to `row`, an array of 3 + 3 n_events values.
 
-    `span` and `fits` (one for each event) are its sums; `row` is an array of 3 + 3 n_events.
+    They are x_start, x_end and n, then slope, intercept and sigma of each event (Eq. 3, 4, 7).
     """
     row[0], row[1], row[2] = span.x_start, span.x_last, span.n
     for j in range(len(fits)):
@@ -144,17 +144,20 @@ def write(span, fits, row):
 
 
 class LineStream:
-    """Base class of online fits: takes samples and returns finished lines.
+    """Base class of online fits, which take samples and return finished lines.
 
-    Subclasses implement ``_advance(x, y, rows)``: it processes samples (arrays of shapes (n,) and (n, n_events)),
-    writes the lines that they end to the first rows of the array `rows`, in the form of :func:`write`, and returns
-    their number.
+    Subclasses implement ``_advance(x, y, rows)``. It processes samples, arrays of shapes (n,) and (n, n_events). It
+    writes finished lines to the first rows of `rows`, with the columns of :func:`write`, and returns their number.
 
     Parameters
     ----------
     events : sequence of str, optional
-        Names of the events that share their line ends; without, one event
-        without a name. Raises a ValueError if it is empty or has a name twice.
+        Names of the events, which all get the same line ends. The default is one event without a name.
+
+    Raises
+    ------
+    ValueError
+        If `events` is empty or contains a name twice.
     """
 
     def __init__(self, events=None):
@@ -165,28 +168,60 @@ class LineStream:
         self._span, self._fits = np.zeros(1, SPAN), np.zeros(n_events, FIT)
 
     def extend(self, x, y):
-        """Take samples, one or more; return the lines that they end, as a DataFrame.
+        """Process samples and return the lines that ended.
 
-        `x` has shape (n,), `y` (n,) or (n, n_events). A row per line: x_start, x_end, slope, intercept and sigma
-        (of each event, as ``slope:EVENT``, if events are named), n; no rows if no line ended. Raises a ValueError
-        if shapes differ or x does not grow; samples that are not finite are left out.
+        Samples with a value that is not finite are ignored.
+
+        Parameters
+        ----------
+        x : array-like of float, shape (n,)
+            Cumulative counts of the timing event, larger than all previous ones.
+        y : array-like of float, shape (n,) or (n, n_events)
+            Cumulative counts of the events.
+
+        Returns
+        -------
+        DataFrame
+            One row per line, with the columns of :func:`cmlib.compress.compress`. Empty if no line ended.
+
+        Raises
+        ------
+        ValueError
+            If the shapes differ or x does not increase.
         """
         return self.as_frame(self.feed(x, y))
 
     def finish(self):
-        """End the last line, and return it as a DataFrame of one row; the next sample starts a new stream.
+        """End the last line and return it.
 
-        The columns are those of `extend`: x_start, x_end, slope, intercept, sigma, n. Without a sample there are no
-        rows.
+        The next sample starts a new stream.
+
+        Returns
+        -------
+        DataFrame
+            One row, with the columns of `extend`. Empty if there was no sample.
         """
         return self.as_frame(self.end())
 
     def feed(self, x, y):
-        """Take many samples, as `extend` does; return finished lines as an array, a row per line.
+        """Process samples like `extend`, and return the lines that ended as an array.
 
-        Columns: x_start, x_end, n, and slope, intercept, sigma of each event. `x` has shape (n,), `y` (n,) or (n,
-        n_events). Raises a ValueError if shapes differ or x does not grow; samples that are not finite are left
-        out.
+        Parameters
+        ----------
+        x : array-like of float, shape (n,)
+            Cumulative counts of the timing event, larger than all previous ones.
+        y : array-like of float, shape (n,) or (n, n_events)
+            Cumulative counts of the events.
+
+        Returns
+        -------
+        ndarray, shape (n_lines, 3 + 3 n_events)
+            Columns: x_start, x_end, n, and slope, intercept, sigma of each event.
+
+        Raises
+        ------
+        ValueError
+            If the shapes differ or x does not increase.
         """
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         table = y[:, np.newaxis] if y.ndim == 1 else y
@@ -197,16 +232,19 @@ class LineStream:
         if not (np.isfinite(x).all() and np.isfinite(table).all()):
             finite = np.isfinite(x) & np.isfinite(table).all(axis=1)
             x, table = x[finite], table[finite]
-        # Loops are compiled anew for arrays that are not contiguous (C) or not writable (W).
+        # Numba would compile the loops again for arrays that are not contiguous (C) or not writable (W).
         x, table = np.require(x, requirements="CW"), np.require(table, requirements="CW")
         self._check_growth(x)
         rows = np.empty((x.size, 3 + 3 * len(self._fits)))
         return rows[: self._advance(x, table, rows)]
 
     def end(self):
-        """End the last line, as `finish` does, and return it as an array of one row, or none without a sample.
+        """End the last line like `finish`, and return it as an array.
 
-        Columns: x_start, x_end, n, and slope, intercept, sigma of each event.
+        Returns
+        -------
+        ndarray, shape (1, 3 + 3 n_events)
+            The columns are those of `feed`. No row if there was no sample.
         """
         rows = np.empty((int(self._span["n"][0] > 0), 3 + 3 * len(self._fits)))
         if len(rows):
@@ -215,10 +253,7 @@ class LineStream:
         return rows
 
     def as_frame(self, rows):
-        """Convert lines to a DataFrame, a row per line: x_start, x_end, slope, intercept and sigma of each event, n.
-
-        `rows` is an array from `feed` or `end`.
-        """
+        """Convert lines from `feed` or `end` to a DataFrame with the columns of `extend`."""
         suffixes = [""] if self.events is None else [f":{event}" for event in self.events]
         fitted = [f"{name}{suffix}" for suffix in suffixes for name in ("slope", "intercept", "sigma")]
         columns = {"x_start": rows[:, 0], "x_end": rows[:, 1]}
@@ -226,11 +261,11 @@ class LineStream:
         return pd.DataFrame(columns | {"n": rows[:, 2].astype(int)})
 
     def _write(self, row):
-        """Write the line that ends to `row`, in the form of :func:`write`."""
+        """Write the finished line to `row`, with the columns of :func:`write`."""
         write(self._span[0], self._fits, row)
 
     def _check_growth(self, x):
-        """Raise a ValueError unless x increases, also from the last sample of the previous call."""
+        """Raise a ValueError unless x increases, from the last sample of the previous call on."""
         last = self._span["x_last"] if self._span["n"][0] else -np.inf
         if not ((x[:1] > last).all() and (x[1:] > x[:-1]).all()):
             before = np.append(last, x[:-1])
@@ -242,29 +277,26 @@ class LineStream:
 
 
 class OnlineRegression(LineStream):
-    """Piecewise-linear fit of samples that come one at a time, in bounded time and memory (Wu and Mencer, §3.5).
+    """Fit lines to samples that arrive one after another, in bounded time and memory (Wu and Mencer, §3.5).
 
-    A line ends before a sample that is more than `n_sigma` of the line's
-    standard deviations (Eq. 7) from its continuation; the third sample of a
-    line, for which there is no deviation yet, may differ by the share `alpha`
-    of the predicted count (§3.4). The next line starts with the last sample of
-    the old one. A sample of any event that departs ends the lines of all.
+    A line ends before a sample that is more than `n_sigma` standard deviations of the line (Eq. 7) away from it. The
+    third sample of a line has no standard deviation yet. It may differ by the share `alpha` of the predicted count
+    (§3.4). The next line starts at the last sample of the old line. If a sample of one event departs, the lines of
+    all events end.
 
     Parameters
     ----------
     events : sequence of str, optional
-        Names of the events that share their line ends; without, one event
-        without a name.
+        Names of the events, which all get the same line ends. The default is one event without a name.
     alpha : float >= 0, default 0.01
         Tolerance for the third sample [share of the predicted count].
     n_sigma : float >= 0, default 3
-        Tolerance for all later ones [standard deviations].
+        Tolerance for all later samples [standard deviations].
     drift : float >= 0, optional
-        Also end a line from which samples drift away slowly: when the residuals
-        [standard deviations] on one side of the line add up to `drift`
-        (Page's cumulative sum with a slack of 1/2). 20 is a good choice: on 26
-        sample streams of seven programs it took a third more lines and halved
-        the largest distance. Not in the paper, which names the problem (§4.2).
+        Also end a line when its samples slowly drift away: when the residuals on one side add up to this number
+        [standard deviations] (Page's cumulative sum with a slack of 1/2). 20 is a good choice. On 26 sample streams
+        of seven programs it needed a third more lines and halved the largest distance. The paper names the problem
+        (§4.2) but has no such test.
 
     Raises
     ------
@@ -273,10 +305,9 @@ class OnlineRegression(LineStream):
 
     Notes
     -----
-    The paper divides all counts by the first ones (§3.2). No result depends
-    on that, as both sides of each comparison are scaled. It is left out, so that
-    counts stay exact integers, and a counter may start at zero. "Too big" is read
-    as larger than the tolerance, so that a counter that stays at zero is one line.
+    The paper divides all counts by the first ones (§3.2). This changes no result, because both sides of each
+    comparison are scaled, and it is not done here. Counts stay exact integers, and a counter may start at zero. "Too
+    big" means larger than the tolerance. A counter that stays at zero is therefore one line.
     """
 
     def __init__(
@@ -302,13 +333,11 @@ class OnlineRegression(LineStream):
 def _advance(state, fits, x, y, alpha, n_sigma, drift, rows):
     """Process samples; write finished lines to `rows` and return their number.
 
-    `state` and `fits` hold Span and Fit of the current line between calls. During the call the span and the sums of the
-    first event, usually the only one, are in local variables, which halves the time for one event.
+    `state` and `fits` contain the sums of the current line between calls. During a call the sums over x and those of
+    the first event, usually the only one, are in local variables. This halves the time for one event.
     """
     finished, resting, others = 0, state[0], fits[1:]
-    span = Span(resting.n, resting.x_start, resting.x_last, resting.mean, resting.scatter)
-    fit = fits[0]
-    first = Fit(fit.y_start, fit.y_last, fit.mean, fit.joint, fit.slope, fit.sse, fit.rising, fit.falling)
+    span, first = _load_span(resting), _load_fit(fits[0])
     for i in range(x.size):
         if span.n == 0.0:
             start(resting, others, x[i], y[i, 1:])
@@ -319,8 +348,10 @@ def _advance(state, fits, x, y, alpha, n_sigma, drift, rows):
             departs, rising, falling = _departs(span, first, x[i], y[i, 0], alpha, n_sigma, drift)
             for j in range(len(others)):
                 fit = others[j]
-                too, fit.rising, fit.falling = _departs(span, fit, x[i], y[i, j + 1], alpha, n_sigma, drift)
-                departs |= too
+                other_departs, fit.rising, fit.falling = _departs(
+                    span, fit, x[i], y[i, j + 1], alpha, n_sigma, drift
+                )
+                departs |= other_departs
             if departs:
                 _store(fits[0], first)
                 write(span, fits, rows[finished])
@@ -328,16 +359,37 @@ def _advance(state, fits, x, y, alpha, n_sigma, drift, rows):
                 start(resting, others, span.x_last, others.y_last)
                 span, first = _started(span.x_last, first.y_last)
                 rising = falling = 0.0
-        step, (n, x_last, mean, scatter) = include_x(span, x[i])
-        span = Span(n, span.x_start, x_last, mean, scatter)
-        y_last, mean, joint, slope, sse = include_y(first, step, y[i, 0])
-        first = Fit(first.y_start, y_last, mean, joint, slope, sse, rising, falling)
+        step, sums = include_x(span, x[i])
+        span = Span(sums[0], span.x_start, sums[1], sums[2], sums[3])
+        fitted = include_y(first, step, y[i, 0])
+        first = Fit(first.y_start, fitted[0], fitted[1], fitted[2], fitted[3], fitted[4], rising, falling)
         for j in range(len(others)):
             fit = others[j]
             fit.y_last, fit.mean, fit.joint, fit.slope, fit.sse = include_y(fit, step, y[i, j + 1])
     resting.n, resting.x_start, resting.x_last, resting.mean, resting.scatter = span
     _store(fits[0], first)
     return finished
+
+
+@njit(cache=True)
+def _load_span(record):
+    """Read a Span from a record of `state`."""
+    return Span(record.n, record.x_start, record.x_last, record.mean, record.scatter)
+
+
+@njit(cache=True)
+def _load_fit(record):
+    """Read a Fit from a record of `fits`."""
+    return Fit(
+        record.y_start,
+        record.y_last,
+        record.mean,
+        record.joint,
+        record.slope,
+        record.sse,
+        record.rising,
+        record.falling,
+    )
 
 
 @njit(cache=True)
@@ -354,7 +406,7 @@ def _store(fit, values):
 
 @njit(cache=True, error_model="numpy")
 def _departs(span, fit, x, y, alpha, n_sigma, drift):
-    """Test whether the sample (x, y) departs from the line; return the result and both sums of the drift test."""
+    """Return True if the sample (x, y) departs from the line, and both new sums of the drift test."""
     off = (y - fit.y_start) - fit.mean - fit.slope * ((x - span.x_start) - span.mean)
     beyond = abs(off) - _ROUNDING * abs(y - fit.y_start) - _RESOLUTION * abs(y)
     if span.n == 2.0:

@@ -120,7 +120,28 @@ def _best_split(columns, codes, order, counts, n_log_n, min_leaf):
 
 @njit(cache=True)
 def _best_threshold(column, codes, order, counts, n_log_n, min_leaf):
-    """Return gain less the threshold's price, gain ratio and middle of the best gap; gain 0 for none."""
+    """Find the best threshold of an attribute: return its gain, gain ratio and value; gain 0 if none gains.
+
+    As in C4.5, the gain is reduced by the logarithm of the number of gaps that were tried.
+    """
+    n = len(order)
+    best_gain, cut, n_tried = _best_gap(column, codes, order, counts, n_log_n, min_leaf)
+    if cut < 0:
+        return 0.0, 0.0, np.nan
+    gain = best_gain - np.log2(n_tried) / n
+    if gain <= _EQUAL:
+        return 0.0, 0.0, np.nan
+    split_information = (n_log_n[n] - n_log_n[cut + 1] - n_log_n[n - cut - 1]) / n
+    threshold = _middle_of_gap(column[order[cut]], column[order[cut + 1]])
+    return gain, gain / split_information, threshold
+
+
+@njit(cache=True)
+def _best_gap(column, codes, order, counts, n_log_n, min_leaf):
+    """Find the gap between sorted values with the largest gain.
+
+    Returns the gain, the position of the value below the gap (-1 if no gap gains) and the number of gaps tried.
+    """
     n = len(order)
     smallest = min(max(0.1 * n / len(counts), min_leaf), max(25, min_leaf))
     left = np.zeros_like(counts)
@@ -140,15 +161,14 @@ def _best_threshold(column, codes, order, counts, n_log_n, min_leaf):
             gain = (information - (n_log_n[n_left] + n_log_n[n - n_left] - class_terms)) / n
             if gain > best_gain + _EQUAL:
                 best_gain, cut = gain, i
-    if cut < 0:
-        return 0.0, 0.0, np.nan
-    gain = best_gain - np.log2(n_tried) / n
-    if gain <= _EQUAL:
-        return 0.0, 0.0, np.nan
-    split_information = (n_log_n[n] - n_log_n[cut + 1] - n_log_n[n - cut - 1]) / n
-    below, above = column[order[cut]], column[order[cut + 1]]
+    return best_gain, cut, n_tried
+
+
+@njit(cache=True)
+def _middle_of_gap(below, above):
+    """Return the middle of the gap between two values, or the lower value if rounding leaves no middle."""
     middle = below * (0.5 - _ROUNDING) + above * (0.5 + _ROUNDING)
-    return gain, gain / split_information, middle if below <= middle < above else below
+    return middle if below <= middle < above else below
 
 
 def prune(node, X, codes, *, confidence=0.25):
