@@ -1,8 +1,8 @@
-"""Plan runs: which events are counted together in which run, with and without multiplexing.
+"""Plan which events are counted together in a run.
 
-Without multiplexing (OCOE: one counter, one event) every event keeps a counter, in as many runs as that takes. With
-multiplexing (MLPX) groups of events take turns on the counters within a run. :func:`make_plans` takes names of
-events and the number of counters, and returns a list of :class:`Plan`, one for each run.
+:func:`make_plans` divides events among runs and returns one :class:`Plan` per run. Without multiplexing (OCOE: one
+counter, one event) each event has a counter of its own, and many events need many runs. With multiplexing (MLPX)
+groups of events take turns on the counters within a run.
 """
 
 from collections import Counter
@@ -13,17 +13,17 @@ from cmlib.errors import InputError
 from cmlib.io.events.naming import copy_name, needs_counter
 from cmlib.spelling import PINNED
 
-PROBE = "probe"  # name of the set that only finds out which events count at all
+PROBE = "probe"  # name of the set that finds out which events can be counted at all
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The events of one run, and how they are counted.
+    """The events of one run and how they are counted.
 
     Attributes
     ----------
     set : str
-        Name of the plans that together count all events.
+        Name of the set of plans that together count all events.
     mode : {"ocoe", "mlpx"}
         Without or with multiplexing.
     part : int
@@ -31,11 +31,11 @@ class Plan:
     pinned : tuple of str
         Events that are counted all the time.
     groups : tuple of tuple of str
-        Groups of events; each group is scheduled on the counters as a whole.
+        Groups of events. The events of a group are counted at the same time.
     interval_ms : int
         Length of an interval [ms].
     modifier : str
-        perf's modifier; "u" is user mode.
+        Perf's modifier. For example, "u" counts in user mode only.
     """
 
     set: str
@@ -48,44 +48,45 @@ class Plan:
 
     @property
     def events(self):
-        """Names (tuple of str) of the events of all groups in order, without the pinned ones."""
+        """Events of all groups (tuple of str), without the pinned events."""
         return tuple(chain.from_iterable(self.groups))
 
 
 def make_plans(
     mode, events, n_counters, *, counters_of=None, per_run=12, set_name=None, pinned=PINNED, **plan
 ):
-    """Plan the runs that together count each event once: a list of Plans, one for each run.
+    """Plan the runs that together count each event once.
 
     Parameters
     ----------
     mode : {"ocoe", "mlpx", "ungrouped"}
-        "ocoe": every event keeps its counter, in as many runs as that takes. "mlpx": runs of `per_run` events,
-        whose groups take turns. "ungrouped": one run in which each event takes turns by itself, as in a plain list
-        for ``perf stat -e``.
+        "ocoe": each event has a counter of its own, in as many runs as needed. "mlpx": runs of `per_run` events, with
+        groups that take turns. "ungrouped": one run in which single events take turns, as in a plain list for
+        ``perf stat -e``.
     events : sequence of str
         Names of the events.
     n_counters : int
-        Number of the machine's good counters, including those of the pinned events.
+        Number of good counters of the machine, including the counters of pinned events.
     counters_of : dict of str to int, optional
         Number of counters of events that need more than one.
     per_run : int, default 12
-        Events in a run of "mlpx".
+        Number of events in a run of "mlpx".
     set_name : str, optional
-        Name of the set. Default: that of the mode, such as "mlpx12".
+        Name of the set. By default it is derived from the mode, for example "mlpx12".
     pinned : sequence of str
         Events that every run counts all the time.
     **plan
-        Further fields of Plan (interval_ms, modifier).
+        Further fields of Plan: interval_ms and modifier.
 
     Returns
     -------
     list of Plan
+        One Plan per run.
 
     Raises
     ------
     ValueError
-        If there are no events, one is named twice, or one needs more counters than there are.
+        If there are no events, an event is named twice, or an event needs more counters than the machine has.
     """
     groups = _groups(events, n_counters, pinned, counters_of)
     if mode == "ocoe":
@@ -101,24 +102,24 @@ def make_plans(
 
 
 def with_second_reading(plan, n_counters, *, counters_of=None):
-    """Add to a Plan a second reading of one event, as ``EVENT#2`` in another group, half a rotation apart.
+    """Add a second reading of one event to a plan.
 
-    The difference between the two readings shows how large the error of multiplexing is.
+    The second reading is named ``EVENT#2`` and counted half a rotation later, in another group. The difference between
+    the two readings shows how large the error of multiplexing is.
 
     Parameters
     ----------
     plan : Plan
         Events of one run.
     n_counters : int
-        Number of good counters.
+        Number of good counters of the machine.
     counters_of : dict of str to int, optional
         Number of counters of events that need more than one.
 
     Returns
     -------
     Plan
-        Unchanged if all events fit on the counters, so that nothing is multiplexed, or if no event can be counted
-        twice.
+        The plan is unchanged if all events fit on the counters, or if no event can be counted twice.
     """
     needed = {event: (counters_of or {}).get(event, 1) for event in plan.events}
     width = n_counters - sum(map(needs_counter, plan.pinned))
@@ -136,7 +137,7 @@ def with_second_reading(plan, n_counters, *, counters_of=None):
 
 
 def _groups(events, n_counters, pinned, counters_of):
-    """Divide events, in their order, into tuples that fit on the counters left by the pinned ones."""
+    """Divide events into tuples that fit on the counters next to the pinned events, in input order."""
     if not events:
         raise InputError("no events to count.")
     if twice := sorted(name for name, n in Counter([*pinned, *events]).items() if n > 1):

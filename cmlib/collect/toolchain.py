@@ -1,8 +1,8 @@
-"""Find and run compilers and other tools; their failures become errors that show the command.
+"""Find and run compilers and other tools.
 
-:func:`find_compiler` returns a program's name, :func:`compile_to` writes a file, :func:`run_tool` returns a tool's
-output as text, :func:`check_interpreter` starts a Python. Raises a CmlibError if a program is missing, fails or
-takes too long.
+:func:`find_compiler` finds a compiler, :func:`compile_to` compiles a program, and :func:`run_tool` runs any tool and
+returns its output. :func:`check_interpreter` tests whether a Python can be started. If a tool is missing, fails or
+takes too long, a CmlibError shows its command.
 """
 
 import contextlib
@@ -18,10 +18,25 @@ _GRACE_S = 5
 
 
 def find_compiler(variable, usual, purpose, packages):
-    """Return the compiler that the environment variable `variable` names, or else `usual`.
+    """Return the compiler that an environment variable names, or the default compiler.
 
-    Raises a CmlibError if it is not installed. `purpose` (what is built) and `packages` (of Debian) are for its
-    text.
+    Parameters
+    ----------
+    variable : str
+        Name of the environment variable. For example, ``CC``.
+    usual : str
+        Default compiler. For example, ``cc``.
+    purpose, packages : str
+        What is built, and Debian packages to install, for the error message.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    CmlibError
+        If the compiler is not installed.
     """
     compiler = os.environ.get(variable) or usual
     if shutil.which(compiler) is None:
@@ -33,10 +48,25 @@ def find_compiler(variable, usual, purpose, packages):
 
 
 def compile_to(target, compiler, options, sources, headers):
-    """Compile `sources` into the file `target`, unless it is newer than all of them and than `headers` (all paths).
+    """Compile a program, unless it is newer than its sources and headers.
 
-    `compiler` is the name of the program (str), `options` are what it is given before the sources (list of str).
-    Returns None; CmlibError if the compiler is missing or fails, FileNotFoundError if a source or header is.
+    Parameters
+    ----------
+    target : Path
+        Compiled file.
+    compiler : str
+        Name of the compiler.
+    options : list of str
+        Options of the compiler, before the sources.
+    sources, headers : sequence of Path
+        Files that the program depends on. Only sources are passed to the compiler.
+
+    Raises
+    ------
+    CmlibError
+        If the compiler is missing or fails.
+    FileNotFoundError
+        If a source or header does not exist.
     """
     newest = max(file.stat().st_mtime for file in (*sources, *headers))
     if not target.is_file() or target.stat().st_mtime < newest:
@@ -45,11 +75,27 @@ def compile_to(target, compiler, options, sources, headers):
 
 
 def run_tool(command, *, shown=None, timeout=None, **options):
-    """Run a command (list of str or paths) to its end, and return its standard output (str).
+    """Run a command and return its standard output.
 
-    Raises a CmlibError if its program is missing, fails or takes more than `timeout` [s]; its text has `shown`
-    (str, by default the command). `options` are those of :class:`subprocess.Popen`. What the command has started is
-    ended with it, also if this process is interrupted.
+    Parameters
+    ----------
+    command : list of str or path-like
+        The program and its arguments.
+    shown : str, optional
+        Text for error messages in place of the command.
+    timeout : float, optional
+        Longest time [s]. Then the command and all processes that it started are ended.
+    **options
+        Options of :class:`subprocess.Popen`.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    CmlibError
+        If the program is missing, fails or takes more than `timeout`.
     """
     shown = shown or " ".join(map(str, command))
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -73,18 +119,18 @@ def run_tool(command, *, shown=None, timeout=None, **options):
 
 
 def _end_group(process):
-    """Terminate a Popen and the processes in its group, which get a few seconds to remove their temporary files."""
+    """End a Popen and the processes in its group, after a few seconds to remove temporary files."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
-        # Its output ends when the last process of the group has.
+        # The output ends when the last process of the group ends.
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=_GRACE_S)
             return
 
 
 def check_interpreter(program):
-    """Start a Python (`program`, its path as str) and end it at once; InterpreterError if it can't be started."""
+    """Start a Python and end it at once; raise an InterpreterError if it cannot be started."""
     command = [program, "-I", "-S", "-c", ""]
     try:
         result = subprocess.run(

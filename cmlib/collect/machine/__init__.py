@@ -1,8 +1,10 @@
-"""Examine the machine that counts: its processor, how many of its counters count correctly, and who may use them.
+"""Examine this machine: its processor, its counters and its events.
 
-`examine` returns an Examination with findings, `describe` a dict of the machine for metadata, `census` a Census with
-the number of good counters, `known_events` the table of the events that can be counted (DataFrame); `counters_lock`
-keeps others from counting. CountersBusy, a CmlibError, if another process counts.
+- `examine`: check whether and how well this machine can count
+- `describe`: describe the machine for the metadata of a recording
+- `census`: find the number of counters that count correctly
+- `known_events`: list the events of the processor
+- `counters_lock`: prevent other processes from counting at the same time
 """
 
 import lazy_loader

@@ -1,8 +1,7 @@
-"""Find how many hardware counters this machine offers, and how many of them count correctly.
+"""Find the number of hardware counters of this machine, and how many of them count correctly.
 
-The same event is counted several times at once: correct counters agree. :func:`census` does so and returns a
-:class:`Census`. Without counters, its `complaint` has the reason, and only :meth:`Census.checked` raises a
-CmlibError. :func:`supported` lists the events that can be counted at all.
+:func:`census` counts several copies of the same event at once. Correct counters agree. :func:`supported` finds which
+events of a list can be counted at all.
 """
 
 import math
@@ -17,32 +16,32 @@ from cmlib.io import perf
 from cmlib.io.events import base_name
 from cmlib.scratch import scratch_folder
 
-_MOST = 16  # copies of an event that are counted together, at most
+_MOST = 16  # largest number of copies of an event that are counted together
 _REPEATS = 2
-_TOLERANCE = 0.01  # of the largest count: copies that are nearer than this agree
-# The event that is counted, one that any counter takes; the second where the first is not counted (many ARM cores).
+_TOLERANCE = 0.01  # copies agree if they differ by less than this share of the largest count
+# An event that any counter can count. The second is used if the first cannot be counted (many ARM cores).
 _EVENTS = ("branches:u", "instructions:u")
-# Events of caches and memory, loads among them, take only the first four of an Intel core's eight counters.
+# On Intel cores with eight counters, only the first four can count events of caches and memory.
 _NARROW, _ALL_TAKE = "L1-dcache-loads:u", 4
 _SPIN = [sys.executable, "-I", "-S", "-c", "for _ in range(500_000): pass"]
 
 
 @dataclass(frozen=True)
 class Census:
-    """Result of :func:`census`: how many counters this machine offers, and how many count correctly.
+    """Number of counters of this machine.
 
     Attributes
     ----------
     offered : int
-        Most copies of an event that the kernel put on counters together.
+        Largest number of copies of an event that the kernel counts at once.
     good : int
-        Most copies whose counts agree, in at least one of two repeats, as do those of all smaller groups.
+        Largest number of copies with equal counts. All smaller groups have equal counts too.
     copies : tuple of tuple of float
-        Counts of each group's copies.
+        Counts of the copies in each group.
     complaint : str
-        Why nothing could be counted; empty if something was.
+        Why no event could be counted, or "".
     without : str
-        The event that was asked for first and can't be counted here, if another was counted in its place; else empty.
+        Event that was requested first but cannot be counted, or "".
     """
 
     offered: int
@@ -53,21 +52,30 @@ class Census:
 
     @property
     def counters(self):
-        """The counters as the metadata of recordings note them: a dict of `offered` and `good`."""
+        """Numbers of offered and good counters (dict), for the metadata of recordings."""
         return {"offered": self.offered, "good": self.good}
 
     def checked(self, advice="`cmlib doctor` explains why."):
-        """Return the Census if a hardware event was counted; else raise a CmlibError whose text ends with `advice`."""
+        """Return the Census, or raise a CmlibError with `advice` if no hardware event can be counted."""
         if not self.offered:
             raise CmlibError(f"no hardware event can be counted here: {self.complaint}. {advice}")
         return self
 
 
 def census(*, events=_EVENTS):
-    """Count the counters: one event is counted in groups of 1, 2, … copies while a loop spins; a Census.
+    """Find the number of counters of this machine.
 
-    The first of `events` (perf's names) that this machine counts is taken. Each group is counted twice. Without
-    perf, or if nothing can be counted, `offered` is 0 and `complaint` says why; nothing is raised.
+    One event is counted in groups of 1, 2, … copies, each group twice.
+
+    Parameters
+    ----------
+    events : sequence of str
+        Perf's names of events. The first event that this machine counts is used.
+
+    Returns
+    -------
+    Census
+        If nothing can be counted, `offered` is 0 and `complaint` has the reason.
     """
     if shutil.which("perf") is None:
         return Census(0, 0, complaint="perf is not installed")
@@ -76,16 +84,24 @@ def census(*, events=_EVENTS):
         full = censuses[event] = _count_event(event)
         if full.offered:
             without = events[0].partition(":")[0] if event != events[0] else ""
-            # Events of a group may all be such as only the first four counters take: no more are promised.
+            # A group may consist of events that only the first four counters can count.
             narrow = _count_event(_NARROW) if full.offered > _ALL_TAKE else full
             return replace(narrow if 0 < narrow.offered < full.offered else full, without=without)
     return censuses[events[0]]
 
 
 def supported(encodings):
-    """List the events that this machine can count, in order; all of them if perf is missing or says nothing.
+    """List the events that this machine can count.
 
-    `encodings` maps names to perf's encodings.
+    Parameters
+    ----------
+    encodings : dict of str to str
+        Perf's encodings, keyed by name of the event.
+
+    Returns
+    -------
+    list of str
+        Names in input order. All names if perf is missing or writes nothing.
     """
     if shutil.which("perf") is None:
         return list(encodings)
@@ -100,7 +116,7 @@ def supported(encodings):
 
 
 def _count_event(event):
-    """Take a Census by copies of one event."""
+    """Return the Census by copies of one event."""
     groups, complaint = [], ""
     for n_copies in range(1, _MOST + 1):
         for _ in range(_REPEATS):
@@ -114,10 +130,17 @@ def _count_event(event):
 
 
 def check_census(groups):
-    """Take a Census (its offered, good and copies) from readings of groups of copies of one event.
+    """Compute the Census from the counts of groups of copies.
 
-    `groups` has a list for each group: pairs of (count, running share 0 to 1), one per copy, or an empty list where
-    perf refused the group. All groups were counted together while the same work ran.
+    Parameters
+    ----------
+    groups : list of list of (float, float)
+        Count and running share of each copy. The running share (0-1) is the fraction of time in which it was counted.
+        A group that perf refused is empty.
+
+    Returns
+    -------
+    Census
     """
     sizes = range(1, 1 + max(map(len, groups), default=0))
     offered = max((len(group) for group in groups if _have_run(group)), default=0)
@@ -128,7 +151,7 @@ def check_census(groups):
 
 
 def _have_run(group):
-    """Return for each copy of a group whether it was counted for some time (list of bool)."""
+    """Return True if each copy of a group was counted for some time."""
     return len(group) > 0 and all(share > 0 and not math.isnan(count) for count, share in group)
 
 
@@ -140,9 +163,10 @@ def _do_agree(group):
 
 
 def _count_copies(event, n_copies):
-    """Count copies of an event: a list of (count, running share), one per copy, and perf's first lines of stderr.
+    """Count copies of an event at once.
 
-    The list is empty if perf refuses.
+    Returns the count and the running share of each copy, and the first lines of perf's standard error. The list is
+    empty if perf refuses.
     """
     text, error = _perf_stat(["-e", "{" + ",".join([event] * n_copies) + "}"], _SPIN)
     if not text.strip():
@@ -152,9 +176,9 @@ def _count_copies(event, n_copies):
 
 
 def _perf_stat(selected, command):
-    """Count a command with perf; return the counts as CSV text, and the first two lines of stderr.
+    """Count a command with perf; return the counts as CSV text, and the first two lines of standard error.
 
-    The text is empty if perf refuses. `selected` are perf's options that name the events.
+    `selected` are perf's options that name the events. The text is empty if perf refuses.
     """
     with scratch_folder() as folder:
         output = Path(folder) / "counts.csv"

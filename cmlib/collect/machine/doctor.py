@@ -1,7 +1,7 @@
-"""Examine whether and how well this machine can count: a list of findings, each with its numbers and what to do.
+"""Examine whether and how well this machine can count.
 
-:func:`examine` asks the host and returns an :class:`Examination`, which `cmlib doctor` prints. What is wrong with the
-machine is a finding, not an error.
+:func:`examine` returns an :class:`Examination` with one finding per topic, which `cmlib doctor` prints. Each finding
+has its numbers and what to do. A problem of the machine is a finding and raises no error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from cmlib.errors import CmlibError
 from cmlib.io import events
 from cmlib.places import yaml_beside
 
-_LONGEST_ROTATION_MS = 25  # between turns of multiplexed groups: beyond it, intervals of 100 ms miss groups
+_LONGEST_ROTATION_MS = (
+    25  # between turns of multiplexed groups; with longer turns, 100 ms intervals miss groups
+)
 
 
 @dataclass(frozen=True)
@@ -26,15 +28,15 @@ class Finding:
     Attributes
     ----------
     id : str
-        What was examined, such as "counters".
+        Topic. For example, "counters".
     severity : {"ok", "note", "warning", "error"}
-        How bad it is.
+        Importance.
     what : str
-        What was found.
+        Description.
     numbers : str
-        The numbers behind it.
+        Numbers that support the description.
     todo : str
-        What to do.
+        Recommended action.
     """
 
     id: str
@@ -51,8 +53,9 @@ class Examination:
     Attributes
     ----------
     offered_counters, good_counters : int
-        Number of counters that the machine offers, and of those that count correctly.
+        Number of counters, and number of counters that count correctly.
     findings : list of Finding
+        One finding per topic.
     machine : dict
         Description of the machine, from :func:`cmlib.collect.machine.describe`.
     """
@@ -64,18 +67,16 @@ class Examination:
 
 
 def examine(root: str | Path = "/") -> Examination:
-    """Examine this machine: its processor, perf, and how many counters count correctly.
+    """Examine this machine: its processor, its counters and the installed perf.
 
     Parameters
     ----------
-    root : path, default "/"
-        Folder that holds proc and sys.
+    root : path-like, default "/"
+        Folder that contains proc and sys.
 
     Returns
     -------
     Examination
-        Numbers of offered and good counters, `findings` with what to do about each, and the `machine` as
-        :func:`cmlib.collect.machine.describe` returns it.
     """
     machine = host.describe(root)
     others, busy = tuple(host.counting_processes(root)), ""
@@ -102,20 +103,28 @@ def examine(root: str | Path = "/") -> Examination:
 
 
 def find(facts):
-    """List the findings on a machine, with their texts from doctor.yaml.
+    """Select the findings that fit the facts, with their texts from doctor.yaml.
 
     Parameters
     ----------
     facts : dict
-        What :func:`examine` asks of the host: machine (dict), perf_complaint (str), pmus, others (tuples of names),
-        paranoid (level, or None), privileged, watchdog (bool), names (number that perf knows), table (name of the
-        event table, or None), census (a :class:`cmlib.collect.machine.counter_census.Census`) and busy (str, "" if
-        the counters were free).
+        The facts that :func:`examine` collects:
+
+        - machine: description of the machine (dict)
+        - perf_complaint: why perf does not work, or ""
+        - pmus: names of the core PMUs
+        - paranoid: level of perf_event_paranoid, or None
+        - privileged: whether this process may count at any level
+        - watchdog: whether the NMI watchdog takes a counter
+        - others: other processes that count
+        - names: number of events that perf lists
+        - table: name of the event table, or None
+        - census: a :class:`cmlib.collect.machine.counter_census.Census`
+        - busy: why the counters are in use, or ""
 
     Returns
     -------
     list of Finding
-        Each has id, severity and text.
     """
     texts = yaml_beside(__file__)
     values = facts | facts["machine"] | _make_phrases(facts)
@@ -126,7 +135,7 @@ def find(facts):
 
 
 def _select_cases(facts):
-    """Select for each finding's id the key of the text in doctor.yaml that fits this machine."""
+    """Select the key of the fitting text in doctor.yaml, for each topic."""
     keys = ("mux_interval_ms", "load_1min", "processors")
     interval, load, processors = map(facts["machine"].get, keys)
     return {
@@ -144,7 +153,7 @@ def _select_cases(facts):
 
 
 def _select_permission(facts):
-    """Select the text on whether this user may count: a key of the finding's texts."""
+    """Select the key of the text on whether this user may count."""
     if facts["paranoid"] is None:
         return "no_events"
     if facts["privileged"]:
@@ -153,7 +162,7 @@ def _select_permission(facts):
 
 
 def _select_counters(facts):
-    """Select the text on whether the counters count correctly: a key of the finding's texts."""
+    """Select the key of the text on whether the counters count correctly."""
     if facts["busy"]:
         return "busy"
     if not facts["census"].offered:
@@ -162,7 +171,7 @@ def _select_counters(facts):
 
 
 def _make_phrases(facts):
-    """Make the phrases that the texts in doctor.yaml are filled in with (dict)."""
+    """Make the phrases that are inserted in the texts of doctor.yaml (dict)."""
     census = facts["census"]
     broken = next((group for group in census.copies if len(group) > census.good), ())
     shares = ", ".join(f"{count / max(max(broken), 1):.3f}" for count in broken)
@@ -177,7 +186,7 @@ def _make_phrases(facts):
 
 
 def _count_names(listed):
-    """Count the events in the output (str) of `perf list`."""
+    """Count the events in the output of `perf list`."""
     try:
         return len(events.parse_perf_list(listed))
     except events.EventError:

@@ -1,8 +1,8 @@
-"""Find which events can be counted on this machine, by name: perf's, those of data/events, and those given as codes.
+"""Find the events that this machine can count.
 
-:func:`known_events` takes a machine's description (dict), and returns the table of its processor's events (DataFrame:
-code, umask and more); :func:`countable` reads a user's list of events (text), and returns a list of
-:class:`Countable` objects with the numbers that the kernel takes. Raises a CmlibError for an unknown event.
+:func:`known_events` returns the table of a processor's events, from ``perf list`` and from the tables in data/events.
+:func:`countable` parses a user's list of events and returns :class:`Countable` objects. They contain the numbers that
+the kernel takes.
 """
 
 from dataclasses import dataclass
@@ -17,21 +17,22 @@ from cmlib.io.events.naming import DEFAULT_SOFTWARE, GENERAL, HARDWARE, SOFTWARE
 
 
 def known_events(about):
-    """Make the event table of a processor from perf's list and the table in data/events.
+    """Return the table of the events of a processor.
 
-    Where both know an event, perf's row is taken, unless the table in data/events was written by hand. On
-    processors of other vendors than Intel and AMD, only perf's list and tables written by hand are used.
+    The table joins the output of ``perf list`` and the table in data/events. For an event in both, the row from perf
+    is used, unless the table was written by hand. For vendors other than Intel and AMD, only ``perf list`` and tables
+    written by hand are used.
 
     Parameters
     ----------
     about : dict
-        The machine's description, from :func:`cmlib.collect.machine.describe`.
+        Description of the machine, from :func:`cmlib.collect.machine.describe`.
 
     Returns
     -------
     DataFrame
-        Indexed by event, with the columns of :func:`cmlib.io.events.table`: code, umask, counters (how many it
-        takes), description and more; no rows if nothing is known.
+        Indexed by event name, with the columns of :func:`cmlib.io.events.table`. For example, code, umask, counters
+        (number of counters that the event needs) and description. Empty if no event is known.
     """
     table = events.table_of(about)
     by_code = about.get("vendor") in ("GenuineIntel", "AuthenticAMD")  # elsewhere the PMU is not called cpu
@@ -51,27 +52,51 @@ def known_events(about):
 
 
 def all_events(known):
-    """List the names of the events in a table, each event once.
+    """List the events of a table, each event once.
 
-    `known` is the DataFrame of :func:`known_events`. perf gives many events two names; the table's column `named`
-    says which of them to leave out.
+    Perf gives many events two names. One of them is selected.
+
+    Parameters
+    ----------
+    known : DataFrame
+        Events of this machine, from :func:`known_events`.
+
+    Returns
+    -------
+    list of str
     """
     return known.index[known["named"] == known["named"].min()].to_list()
 
 
 def software_events():
-    """List the software events and tracepoints that can be counted here.
+    """List the software events and tracepoints that this user can count.
 
-    Software events can be counted on any machine; tracepoints may need privileges.
+    Software events can be counted on any machine. Tracepoints may need privileges.
     """
     return [event for event in DEFAULT_SOFTWARE if ":" not in event or tracepoint_id(event) is not None]
 
 
 def default_events(known, modifier="u"):
-    """List the hardware events to record where a user names none.
+    """List the hardware events to record by default.
 
-    They are the events that the table `known` (of :func:`known_events`) marks as its core set, or else the general
-    events that this machine counts with perf's `modifier`. Raises a CmlibError if there are none.
+    They are the core events of the processor's table. If the table has none, they are the general events that this
+    machine can count.
+
+    Parameters
+    ----------
+    known : DataFrame
+        Events of this machine, from :func:`known_events`.
+    modifier : str, default "u"
+        Perf's modifier.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    CmlibError
+        If this machine counts none of these events.
     """
     general = {name: events.encode(name, known, modifier) for name in GENERAL}
     chosen = events.core_events(known) or supported(general)
@@ -89,15 +114,16 @@ _KINDS = {0: HARDWARE, 1: SOFTWARE}  # perf_event_open's types
 
 @dataclass(frozen=True)
 class Countable:
-    """An event that can be counted both in regions and in whole programs.
+    """An event that can be counted in regions and in complete programs.
 
     Attributes
     ----------
     name : str
+        Name of the event.
     config : str
-        perf_event_open's number, as ``TYPE:CODE``, or ``CODE`` of a raw event.
+        Number for perf_event_open: ``TYPE:CODE``, or ``CODE`` for a raw event.
     encoding : str
-        The event as perf takes it.
+        Perf's encoding.
     """
 
     name: str
@@ -106,7 +132,7 @@ class Countable:
 
     @property
     def hardware(self):
-        """True if this event takes a counter of the processor."""
+        """True if this event needs a hardware counter."""
         return _split_config(self.config)[0] not in (1, 2)
 
 
@@ -114,10 +140,23 @@ INSTRUCTIONS = Countable("instructions", "0:1", "instructions:u")
 
 
 def countable(text, table=None):
-    """Read a list of events from text: names or ``NAME=CODE``, with commas between; a list of Countables.
+    """Parse a list of events.
 
-    `table` (DataFrame by event, as of :func:`known_events`) holds the codes of named hardware events. Raises a
-    CmlibError if the text has no event, or one is unknown, has a malformed code or is named twice.
+    Parameters
+    ----------
+    text : str
+        Names or ``NAME=CODE``, separated by commas. For example, ``page-faults,near_cache=0x443``.
+    table : DataFrame, optional
+        Events of this machine, from :func:`known_events`.
+
+    Returns
+    -------
+    list of Countable
+
+    Raises
+    ------
+    CmlibError
+        If the text is empty, or if an event is unknown, has a malformed code or is named twice.
     """
     wanted = [_read_event(item.strip(), table) for item in text.split(",") if item.strip()]
     names = [event.name for event in wanted]
@@ -136,7 +175,7 @@ def _read_event(item, table):
 
 
 def _find_config(name, table):
-    """Return perf_event_open's number of a named event, as text; raise a CmlibError if the name is unknown."""
+    """Return the number of a named event for perf_event_open, as text; raise a CmlibError for an unknown name."""
     for kind, names in _KINDS.items():
         if name in names:
             return f"{kind}:{names.index(name)}"
@@ -163,7 +202,7 @@ def _find_config(name, table):
 
 
 def _encode_code(name, config, item):
-    """Encode an event that is given as ``NAME=CODE`` (`item`) for perf; raise a CmlibError if the code is malformed."""
+    """Encode ``NAME=CODE`` (`item`) for perf; raise a CmlibError if the code is malformed."""
     try:
         kind, number = _split_config(config)
     except ValueError as error:
@@ -181,7 +220,7 @@ def _encode_code(name, config, item):
 
 
 def _split_config(config):
-    """Split ``TYPE:CODE`` or ``CODE`` (type 4, raw) into perf_event_open's type and code (two int).
+    """Split ``TYPE:CODE`` into two int; the type of a single ``CODE`` is 4 (raw).
 
     Raises a ValueError if they are not numbers.
     """

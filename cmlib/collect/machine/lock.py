@@ -1,8 +1,7 @@
-"""Lock this host's counters, because two recordings at the same time would spoil each other's counts.
+"""Lock the counters of this machine.
 
-:func:`counters_lock` is a context manager for everything that counts hardware events. The lock is on a file that
-all users share; its descriptor is yielded. Raises CountersBusy if another process holds the lock, unless the caller
-waits for it, and another CmlibError if the file can't be opened.
+Two recordings at the same time would distort each other's counts. :func:`counters_lock` is a context manager for all
+code that counts hardware events. The lock is on a file that all users share.
 """
 
 import contextlib
@@ -16,7 +15,7 @@ from pathlib import Path
 from cmlib.errors import CmlibError
 from cmlib.terminal import say
 
-_SHARED = "/run/lock", "/dev/shm", "/tmp"  # the first that all users may write to
+_SHARED = "/run/lock", "/dev/shm", "/tmp"  # the first folder that all users may write to is used
 _NAME = "cmlib-counters"
 
 
@@ -26,12 +25,28 @@ class CountersBusy(CmlibError):
 
 @contextlib.contextmanager
 def counters_lock(purpose, *, wait=False, held=None):
-    """Hold the host's lock on the counters during a ``with`` block, among all users and folders of recordings.
+    """Hold the lock on the counters during a ``with`` block.
 
-    Yields the lock's file descriptor (int), which a child may inherit to keep the lock. Other processes show `purpose`
-    (str) when they are refused. If another process holds the lock, this one waits with `wait`, or else raises
-    CountersBusy. A caller that holds the lock passes its descriptor as `held`, which is yielded and not closed. Raises
-    a CmlibError if the lock's file can't be opened.
+    Parameters
+    ----------
+    purpose : str
+        Description of this process, which other processes show in their error message.
+    wait : bool, default False
+        Whether to wait while another process holds the lock.
+    held : int, optional
+        File descriptor of the lock, if the caller holds it. It is yielded and not closed.
+
+    Yields
+    ------
+    int
+        File descriptor of the lock. A child that inherits it keeps the lock.
+
+    Raises
+    ------
+    CountersBusy
+        If another process holds the lock and `wait` is False.
+    CmlibError
+        If the lock file cannot be opened.
     """
     if held is not None:
         yield held
@@ -44,13 +59,16 @@ def counters_lock(purpose, *, wait=False, held=None):
         _write(descriptor, f"{purpose}, process {os.getpid()}, since {since}")
         yield descriptor
         _write(descriptor, "")
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # whoever was just started and still has the descriptor, too
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a child that still has the descriptor
     finally:
         os.close(descriptor)
 
 
 def lock_file():
-    """Return the lock's file: in the folder CMLIB_LOCKS (environment), or in the first that all users may write to."""
+    """Return the path of the lock file.
+
+    It is in the folder that the environment variable CMLIB_LOCKS names, or in a folder that all users may write to.
+    """
     chosen = os.environ.get("CMLIB_LOCKS")
     folders = filter(os.path.isdir, _SHARED)
     shared = (folder for folder in folders if os.stat(folder).st_mode & stat.S_IWOTH)
@@ -58,7 +76,7 @@ def lock_file():
 
 
 def _open(file):
-    """Open the lock's file, and make it if it is missing; return its descriptor.
+    """Open the lock file, and create it if it is missing; return its descriptor.
 
     Raises a CmlibError if it is a link or not a regular file.
     """
@@ -66,9 +84,9 @@ def _open(file):
     try:
         with contextlib.suppress(FileExistsError):
             made = os.open(file, flags | os.O_CREAT | os.O_EXCL, 0o666)
-            os.fchmod(made, 0o666)  # for all users, whatever this one's mask
+            os.fchmod(made, 0o666)  # for all users, regardless of the umask
             os.close(made)
-        # Opened without O_CREAT, with which Linux refuses another user's file in a folder that all may write to.
+        # With O_CREAT, Linux would refuse another user's file in a folder that all users may write to.
         descriptor = os.open(file, flags)
     except OSError as error:
         raise CmlibError(
@@ -98,6 +116,6 @@ def _acquire(descriptor, file, wait):
 
 
 def _write(descriptor, text):
-    """Replace the file's content by text."""
+    """Replace the content of the file."""
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, text.encode(errors="replace"), 0)

@@ -1,10 +1,8 @@
-"""Record programs: run them under perf, as a plan of events says, and store what was counted.
+"""Count events of programs by perf, and store the counts as recordings.
 
-`record_program` records all sets of runs of a program; `record_attached` counts processes that already run. Both write
-into the folder of recordings and return the metadata files (paths) of the new runs. A run is one execution; a set is a
-named plan of events; a pass is the runs that count all events of a set once. Both raise a RecordError if the
-program or perf fails, or if existing runs are not comparable with new ones, and CountersBusy if another process
-counts.
+`record_program` runs a program as often as needed to count all requested events. `record_attached` counts processes
+that are already running. Both return the metadata files of the new runs. A run is one execution of the program. A set
+is a named plan that divides the events among runs. A pass is the runs that count all events of a set once.
 """
 
 from cmlib.collect.record.attached import record_attached

@@ -1,8 +1,8 @@
-"""Run programs, under perf or alone, and end every process that they started.
+"""Run programs, under perf or alone, and end all processes that they started.
 
-:func:`execute` runs a program once under ``perf stat`` and returns a :class:`PerfOutcome`, whatever the exit codes.
-:func:`check_outcome` raises a RecordError if they show that it failed. :func:`run_timed` runs a command alone and
-returns its times. Errors contain the command and the end of its standard error.
+:func:`execute` runs a program once under ``perf stat``. It returns a :class:`PerfOutcome`, also if the program
+failed. :func:`check_outcome` raises an error for a failed program. :func:`run_timed` runs a command without perf and
+measures its time. Errors contain the command and the end of its standard error.
 """
 
 import contextlib
@@ -29,16 +29,16 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 @dataclass(frozen=True)
 class LaunchSpec:
-    """A program ready to run.
+    """A program that is ready to run.
 
     Attributes
     ----------
     command : list of str
-        The command; for a server, its load.
+        The command. For a server, the command that sends it requests.
     pids : tuple of int
-        Numbers of a server's processes, which perf counts; empty for other programs.
+        Numbers of the server processes, which perf counts. Empty for other programs.
     environment : mapping of str to str
-        Variables that the command needs besides those of this process.
+        Additional environment variables for the command.
     """
 
     command: list[str]
@@ -53,10 +53,9 @@ class Program:
     Attributes
     ----------
     command : str
-        Noted in the metadata.
+        Text for the metadata.
     prepare : callable
-        Takes no argument and returns a context manager that yields a LaunchSpec. For a server it starts and ends
-        the server, and the LaunchSpec's command is its load.
+        Returns a context manager that yields a LaunchSpec. For a server, it starts the server and ends it afterwards.
     """
 
     command: str
@@ -65,21 +64,21 @@ class Program:
 
 @dataclass(frozen=True)
 class PerfOutcome:
-    """What perf and the program of one run wrote, and their exit codes.
+    """Output and exit codes of perf and of the program in one run.
 
     Attributes
     ----------
     raw : bytes
-        perf's output.
+        Output of perf.
     exit_code : int or None
-        The program's exit code, as a shell gives it; None if perf did not start it.
+        Exit code of the program, as reported by a shell. None if perf did not start the program.
     perf_code : int
-        perf's exit code.
+        Exit code of perf.
     program_stderr, perf_stderr : str
-        What each wrote to standard error.
+        Standard error of the program and of perf.
     ended : {"time", "stopped", "process", "perf"}
-        What ended the recording of processes that ran already: the time asked for, a signal, the end of all counted
-        processes, or a failure of perf. Always "time" for a program that perf started.
+        Why a recording of running processes ended: after the requested time, by a signal, because all counted
+        processes ended, or because perf failed. Always "time" for a program that perf started.
     """
 
     raw: bytes
@@ -91,9 +90,21 @@ class PerfOutcome:
 
 
 def as_program(command):
-    """Make a Program from a command (list of str); return a Program itself.
+    """Convert a command to a Program.
 
-    Raises a RecordError if perf or the program is missing, or if the command is empty or not UTF-8.
+    Parameters
+    ----------
+    command : list of str or Program
+        A Program is returned unchanged.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    RecordError
+        If perf or the program is missing, or if the command is empty or not UTF-8.
     """
     program = command
     if not isinstance(command, Program):
@@ -104,7 +115,7 @@ def as_program(command):
 
 
 def noted(command):
-    """Write a command (list of str) as text for metadata; raise a RecordError if it has bytes that are not UTF-8."""
+    """Return a command (list of str) as text for metadata; raise a RecordError if it is not UTF-8."""
     if not all(map(is_text, command)):
         raise RecordError(
             f"the command {shlex.join(command)!r} holds bytes that are not UTF-8, and can't be stored "
@@ -114,7 +125,23 @@ def noted(command):
 
 
 def find_program(command):
-    """Find a command's program as a shell does; return the command (list of str), or raise a RecordError."""
+    """Find the program of a command on the PATH.
+
+    Parameters
+    ----------
+    command : list of str
+        The program and its arguments.
+
+    Returns
+    -------
+    list of str
+        The command with the absolute path of the program.
+
+    Raises
+    ------
+    RecordError
+        If the command is empty, or the program does not exist or is not executable.
+    """
     if not command:
         raise RecordError("no command to record: give one after --, as in `cmlib record NAME -- ./program`.")
     program = shutil.which(command[0])
@@ -124,13 +151,13 @@ def find_program(command):
 
 
 def check_perf():
-    """Raise RecordError if perf is not installed."""
+    """Raise a RecordError if perf is not installed."""
     if shutil.which("perf") is None:
         raise RecordError("perf is not installed: on Debian, apt-get install linux-perf. See `cmlib doctor`.")
 
 
 def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
-    """Run a program once under ``perf stat``, and return its output and exit codes, whatever the codes are.
+    """Run a program once under ``perf stat``.
 
     Parameters
     ----------
@@ -139,15 +166,14 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
     encodings : dict of str to str
         Perf's encoding of each event.
     counted : LaunchSpec
-        The command, and the processes to count. If it has `pids`, perf counts those processes while the command, their
-        load, runs.
+        The command. If it has `pids`, perf counts these processes while the command runs.
     folder : Path
-        Folder for files.
+        Folder for temporary files.
     lock : int, optional
-        Descriptor of the counters' lock, kept open in perf.
+        File descriptor of the lock on the counters. It stays open until all processes have ended.
     on_demand : bool, default False
-        True if the program turns counting on and off itself, through FIFOs whose paths it finds in the variables
-        CMLIB_CONTROL and CMLIB_ACK.
+        Whether the program turns counting on and off itself. It finds the paths of the FIFOs for this in the
+        environment variables CMLIB_CONTROL and CMLIB_ACK.
 
     Returns
     -------
@@ -181,9 +207,9 @@ def execute(plan, encodings, counted, folder, *, lock=None, on_demand=False):
 
 
 def _wrap_in_shell(program, variables, errors, status):
-    """Wrap a command in a shell that writes its standard error and its exit code to files.
+    """Return a shell command that runs a program and writes its standard error and its exit code to files.
 
-    The program gets the caller's locale; only perf runs in C, so that its decimal points are points.
+    The program gets the locale of the caller. Perf itself runs in the C locale.
     """
     locale = f"LC_ALL={shlex.quote(os.environ['LC_ALL'])}" if "LC_ALL" in os.environ else "unset LC_ALL"
     script = f'{locale}; {variables}"$@" 2>{shlex.quote(str(errors))}; echo $? >{shlex.quote(str(status))}'
@@ -191,10 +217,21 @@ def _wrap_in_shell(program, variables, errors, status):
 
 
 def check_outcome(outcome, plan, command):
-    """Raise RecordError if perf refused the events, or if the program or perf failed.
+    """Raise an error if the program or perf failed, or if perf refused the events.
 
-    A repetition does not help in these cases. `outcome` is a PerfOutcome (what perf and the program wrote), `plan`
-    the Plan (events of one run) that was counted, `command` the program's, as text.
+    Parameters
+    ----------
+    outcome : PerfOutcome
+        Output and exit codes of the run.
+    plan : cmlib.collect.schedule.Plan
+        The events of the run.
+    command : str
+        The command of the program.
+
+    Raises
+    ------
+    RecordError
+        If the run failed.
     """
     perf_message = last_lines(outcome.perf_stderr)
     if outcome.exit_code is None:
@@ -217,14 +254,14 @@ def check_outcome(outcome, plan, command):
 
 
 def ending(code):
-    """Describe how a program ended, such as ``exit code 139 (signal 11)``; `code` (int) is as a shell gives it."""
+    """Describe an exit code that a shell reported, for example ``exit code 139 (signal 11)``."""
     return f"exit code {code}" + (f" (signal {code - 128})" if code > 128 else "")
 
 
 def failure(command, code, stderr, where=""):
-    """Describe in a sentence that a command failed, with the end of its standard error.
+    """Describe the failure of a command, with the end of its standard error.
 
-    `command` and `stderr` are text, `code` is the exit code; `where` (str) is added, such as " under Valgrind".
+    `where` is added to the sentence, for example " under Valgrind".
     """
     lines = last_lines(stderr) or "(nothing)"
     return f"`{command}` failed with {ending(code)}{where}. The end of its standard error:\n{lines}"
@@ -232,11 +269,31 @@ def failure(command, code, stderr, where=""):
 
 @contextlib.contextmanager
 def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, **options):
-    """Yield a Popen of a command; when the block or this process ends, so do the command and all it has started.
+    """Run a command during a ``with`` block, and end all processes that it started.
 
-    `command` is a list of words. `environment` (dict or pairs) is added to the variables `inherited` (dict, by
-    default this process's); `options` are Popen's; `lock` is a descriptor that stays open in the command, or None.
-    Raises an InterpreterError if this Python, which watches the command, can't be started.
+    The processes also end if this process is killed.
+
+    Parameters
+    ----------
+    command : list of str or path-like
+        The program and its arguments.
+    lock : int, optional
+        File descriptor that stays open until all processes have ended.
+    environment : mapping of str to str, or pairs
+        Additional environment variables.
+    inherited : mapping of str to str
+        Other environment variables. The default is the environment of this process.
+    **options
+        Options of :class:`subprocess.Popen`.
+
+    Yields
+    ------
+    subprocess.Popen
+
+    Raises
+    ------
+    InterpreterError
+        If the Python that supervises the command cannot be started.
     """
     try:
         process = subprocess.Popen(
@@ -262,9 +319,9 @@ def run_supervised(command, *, lock=None, environment=(), inherited=os.environ, 
 
 @contextlib.contextmanager
 def signals_handled(numbers, handler):
-    """Let `handler` handle some signals during a ``with`` block; restore the previous handlers afterwards.
+    """Handle signals by `handler` during a ``with`` block, and restore the previous handlers afterwards.
 
-    `numbers` are those of the signals; `handler` is called with a signal's number and the interrupted frame.
+    `handler` is called with the number of the signal and the interrupted frame.
     """
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
@@ -275,18 +332,35 @@ def signals_handled(numbers, handler):
 
 
 class TooLongError(CmlibError):
-    """Raised when a command (list of str) was ended because it took longer than its limit [s]."""
+    """Raised when a command was ended because it took longer than its limit [s]."""
 
     def __init__(self, command, limit_s):
         super().__init__(f"`{shlex.join(command)}` took longer than {limit_s:g} s and was ended")
 
 
 def run_timed(argv, *, environment, timeout=None):
-    """Run a command (`argv`, list of str) to its end, end what it left running, and return its times.
+    """Run a command without perf, and measure its time.
 
-    They are elapsed and processor time [s], a tuple of floats. `environment` is a dict of variables; of those named
-    CMLIB_* the command gets no others. Raises a CmlibError if it fails, TooLongError after `timeout` [s] (None for
-    no limit).
+    Parameters
+    ----------
+    argv : list of str
+        The program and its arguments.
+    environment : dict of str to str
+        Additional environment variables. Variables of this process whose names begin with CMLIB_ are removed.
+    timeout : float, optional
+        Longest time [s].
+
+    Returns
+    -------
+    elapsed, processor : float
+        Elapsed time and processor time [s].
+
+    Raises
+    ------
+    CmlibError
+        If the command fails.
+    TooLongError
+        If the command takes more than `timeout`.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         began, before = time.monotonic(), _read_cpu_times()
@@ -311,11 +385,9 @@ def _read_cpu_times():
 
 
 def run_perf(command, errors, lock=None, environment=()):
-    """Run a command of perf (list of str) supervised; a context manager that yields its Popen.
+    """Run perf during a ``with`` block, as :func:`run_supervised` does.
 
-    When the block or this process ends, so do perf and all it has started. `environment` (dict or pairs) is added
-    to this process's variables, `lock` is a descriptor that stays open in perf, or None. Its numbers have decimal
-    points; its standard error goes to `errors` (an open file), its standard output nowhere.
+    Perf writes its standard error to the open file `errors`. It runs in the C locale and writes decimal points.
     """
     environment = dict(environment) | {"LC_ALL": "C"}
     streams = {"stdout": subprocess.DEVNULL, "stderr": errors}
@@ -323,10 +395,29 @@ def run_perf(command, errors, lock=None, environment=()):
 
 
 def stat_command(plan, encodings, output, *, options=(), command=()):
-    """Write the ``perf stat`` command (list of str) that counts a plan's events by interval into the file `output`.
+    """Return the ``perf stat`` command that counts the events of a plan per interval.
 
-    It runs `command`; without one it counts what `options` name until it is stopped. `encodings` maps events to
-    perf's encodings. Raises a ValueError if the plan has no events.
+    Parameters
+    ----------
+    plan : cmlib.collect.schedule.Plan
+        The events of one run.
+    encodings : dict of str to str
+        Perf's encoding of each event.
+    output : str
+        File for the counts.
+    options : sequence of str, optional
+        Further options of perf. For example, the processes to count.
+    command : list of str, optional
+        Program that perf runs. Without it, perf counts until it is stopped.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    ValueError
+        If the plan has no events.
     """
     pinned = [_encode(event, plan.modifier, encodings, pinned=True) for event in plan.pinned]
     groups = [
@@ -341,7 +432,7 @@ def stat_command(plan, encodings, output, *, options=(), command=()):
 
 
 def _encode(event, modifier, encodings, *, pinned=False):
-    """Encode an event for perf; a pinned one gets the modifier D, so that it is never multiplexed."""
+    """Encode an event for perf; a pinned event gets the modifier D and is never multiplexed."""
     encoding = encodings.get(event, f"{event}:{modifier}" if modifier else event)
     if not pinned:
         return encoding
@@ -350,7 +441,7 @@ def _encode(event, modifier, encodings, *, pinned=False):
 
 
 def _control(folder):
-    """Make two FIFOs by which a program turns counting on and off; shell text that names them, and perf's options."""
+    """Make two FIFOs for turning counting on and off; return shell text that names them, and perf's options."""
     control, ack = folder / "control", folder / "ack"
     for fifo in (control, ack):
         os.mkfifo(fifo)

@@ -1,8 +1,8 @@
-"""Record the sets of runs that a user asks for: which events are counted, in which plans, in how many passes.
+"""Record all runs of a program that a user requests.
 
-A set is a named plan of events. It is divided into parts, one run each, of as many events as fit; a pass counts all
-parts once. The probe is a set of few runs that only finds out which events count at all. :func:`record_program`
-takes a name, a command and a :class:`Request`, and returns a dict from set to the new metadata files (paths).
+:func:`record_program` takes a command and a :class:`Request` and decides which events are counted in which runs. Runs
+are grouped in sets. A set is a named list of events, divided into parts of as many events as one run can count. A
+pass counts all parts once. The probe is a set of a few runs that finds out which events can be counted at all.
 """
 
 from __future__ import annotations
@@ -28,38 +28,41 @@ from cmlib.terminal import say
 if TYPE_CHECKING:
     import pandas as pd
 
-# Passes by default: of a set of named or core events, of one of all events. Events in a run of the probe.
-_PASSES, _SWEEP_PASSES, _PROBED = 3, 2, 48
+_PASSES = 3  # default number of passes of a set of named or core events
+_SWEEP_PASSES = 2  # default number of passes of a set of all events
+_PROBED = 48  # events in a run of the probe
 _NO_COUNTERS = {"offered": 0, "good": 0}
-# Names of the sets that hold all events, by mode.
+# Names of the sets of all events, keyed by mode.
 _SET_OF_ALL = {"ocoe": "ocoe_all", "mlpx": "sweep"}
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to record of a program; a field that is None is chosen from the machine and the other fields.
+    """Events to count and how to count them.
+
+    Fields that are None are chosen for the machine.
 
     Attributes
     ----------
     mode : {"ocoe", "mlpx", "ungrouped"} or None
-        "ocoe": without multiplexing. "mlpx": groups of events take turns on the counters. "ungrouped": events take
-        turns one by one.
+        "ocoe": without multiplexing. "mlpx": groups of events take turns on the counters. "ungrouped": single events
+        take turns on the counters. None: first "ocoe", then "mlpx".
     events : str or None
-        Names with commas between, "core" (a list for the processor) or "all".
+        Names separated by commas, "core" (a list for the processor) or "all".
     passes : int or None
-        How often each set is counted.
+        Number of passes of each set.
     interval_ms : int
         Length of an interval [ms].
     per_run : int
-        Number of events of a multiplexed run.
+        Number of events in a multiplexed run.
     modifier : str
-        perf's modifier, such as "u" for user mode.
+        Perf's modifier. For example, "u" counts in user mode only.
     pinned : tuple of str
-        Events that are counted all the time in every run.
+        Events that every run counts all the time.
     set_name : str or None
-        Name of the only set.
+        Name of the set, if there is only one.
     second_reading : bool
-        True to count one event of a multiplexed run twice.
+        Whether to count one event of a multiplexed run twice.
     """
 
     mode: str | None = None
@@ -70,46 +73,48 @@ class Request:
     modifier: str = "u"
     pinned: tuple[str, ...] = PINNED
     set_name: str | None = None
-    second_reading: bool = True  # one event of a multiplexed run is counted twice
+    second_reading: bool = True
 
 
 def record_program(
     name, command, request, *, folder=None, lock=None, counters=None, wait=False, note="", on_demand=False
 ):
-    """Record the sets of runs of one program that a Request asks for; existing runs are not repeated.
+    """Record all requested runs of a program.
+
+    Existing runs are not repeated.
 
     Parameters
     ----------
     name : str
-        Name of the program.
+        Name of the program among the recordings.
     command : list of str or Program
         A command, or a command with its preparation.
     request : Request
-        What is to be recorded.
+        Events to count and how to count them.
     folder : path-like, optional
-        Folder of all recordings. Default: that of the data.
+        Folder of all recordings. The default is the data folder.
     lock : int, optional
-        Descriptor of the counters' lock, from a caller that holds it. Default: the counters are locked here.
+        File descriptor of the lock on the counters, if the caller holds it.
     counters : dict, optional
-        Offered and good counters, from a caller that knows them. Default: they are counted.
+        Numbers of offered and good counters, if the caller knows them. By default they are determined.
     wait : bool, default False
-        True to wait for another recording that uses the counters.
+        Whether to wait while another process uses the counters.
     note : str, default ""
         Text for the metadata.
     on_demand : bool, default False
-        True if the program turns counting on and off itself.
+        Whether the program turns counting on and off itself.
 
     Returns
     -------
     dict of str to list of Path
-        The metadata files of the new runs, by set; a list is empty if all runs existed.
+        Metadata files of the new runs, keyed by set. A list is empty if all runs of the set exist.
 
     Raises
     ------
     RecordError
-        If the program fails, perf refuses, or existing runs are not comparable with new ones.
+        If the program fails, if perf refuses, or if existing runs are not comparable with new ones.
     CountersBusy
-        If another recording is made, and `wait` is False.
+        If another process uses the counters and `wait` is False.
     """
     recordings = Path(folder or places.recordings_dir())
     target = recordings / name
@@ -149,13 +154,13 @@ class _SetRecorder:
     target : Path
         Folder of the program's recordings.
     request : Request
-        What is to be recorded.
+        Events to count and how to count them.
     table : DataFrame
         Events of this machine.
     options : tuple of two dicts
         From :func:`plan_options`.
     save : callable
-        Makes the runs of some plans, as :func:`record` does; takes `plans`, `encodings`, `passes` and `counting`.
+        The function :func:`record`, without the parameters `plans`, `encodings`, `passes` and `counting`.
     """
 
     target: Path
@@ -165,7 +170,7 @@ class _SetRecorder:
     save: Callable
 
     def record_set(self, set_name, mode, chosen):
-        """Record one set, and before it a probe if it has all events: a dict of set to new metadata files."""
+        """Record a set, and before a set of all events the probe; return the new metadata files, keyed by set."""
         codes = encodings(chosen, self.table, self.request.modifier)
         existing = [meta for meta in existing_runs(self.target).values() if meta["set"] == set_name]
         counting = next((meta["counting"] for meta in existing if "counting" in meta), None)
@@ -181,19 +186,19 @@ class _SetRecorder:
         return files
 
     def _probe(self, codes):
-        """Record the probe, which finds out which events count at all; return its new metadata files."""
+        """Record the probe and return its new metadata files."""
         available, settings = self.options
         names = machine.supported(codes)
         plans = make_plans("mlpx", names, per_run=_PROBED, set_name=PROBE, **available, **settings)
         return self.save(plans, encodings=codes)
 
     def _plan(self, mode, names, set_name, existing):
-        """Plan the runs of a set; with second readings if they are asked for and `existing` runs have them, too."""
+        """Plan the runs of a set, with second readings if they are requested and existing runs have them."""
         available, settings = self.options
         plans = make_plans(
             mode, names, per_run=self.request.per_run, set_name=set_name, **available, **settings
         )
-        # All passes of a set are alike.
+        # All passes of a set have the same events.
         have_second_readings = any(events.second_readings(events_of(meta)) for meta in existing)
         if self.request.second_reading and (have_second_readings or not existing):
             plans = [with_second_reading(plan, **available) for plan in plans]
@@ -201,7 +206,7 @@ class _SetRecorder:
 
 
 def _list_sets(request):
-    """List the sets to record, each as (name, mode, events)."""
+    """List name, mode and events of each set to record."""
     chosen = request.events or "core"
     if request.mode:
         sets = [(request.mode, chosen)]
@@ -217,7 +222,7 @@ def _list_sets(request):
 
 
 def _name_set(mode, names, request):
-    """Name a set by its mode, and by whether it has all events."""
+    """Return the default name of a set with this mode and these events."""
     if names == "all" and mode in _SET_OF_ALL:
         return _SET_OF_ALL[mode]
     if names != "all" and mode == "mlpx":
@@ -226,9 +231,22 @@ def _name_set(mode, names, request):
 
 
 def counted_in_probe(folder):
-    """List the events that counted at least once in a program's probe: runs that are made only to find that out.
+    """List the events that were counted in the probe of a program.
 
-    `folder` (path) is that of the program's recordings. Raises a RecordError if there is none.
+    Parameters
+    ----------
+    folder : Path
+        Folder of the program's recordings.
+
+    Returns
+    -------
+    list of str
+        Events with a count above 0 in at least one interval.
+
+    Raises
+    ------
+    RecordError
+        If no event was counted.
     """
     counting = []
     for run, meta in existing_runs(folder).items():
@@ -242,21 +260,25 @@ def counted_in_probe(folder):
 
 
 def plan_options(request, counters, table):
-    """Make the options for planning runs: keyword arguments of :func:`cmlib.collect.schedule.make_plans`.
+    """Return the options for planning runs.
+
+    They are keyword arguments of :func:`cmlib.collect.schedule.make_plans`.
 
     Parameters
     ----------
     request : Request
-        What is to be recorded.
+        Events to count and how to count them.
     counters : dict
         Numbers of offered and good counters.
     table : DataFrame
-        The event table of this machine, from :func:`cmlib.collect.machine.known_events`.
+        Events of this machine, from :func:`cmlib.collect.machine.known_events`.
 
     Returns
     -------
-    tuple of two dicts
-        The first has n_counters and counters_of, the second pinned, interval_ms and modifier.
+    available : dict
+        Keys: n_counters and counters_of.
+    settings : dict
+        Keys: pinned, interval_ms and modifier.
     """
     available = {"n_counters": counters["good"], "counters_of": table["counters"].to_dict()}
     settings = {"pinned": request.pinned, "interval_ms": request.interval_ms, "modifier": request.modifier}
@@ -264,11 +286,26 @@ def plan_options(request, counters, table):
 
 
 def encodings(chosen, table, modifier):
-    """Encode each event for perf: a dict of str by event.
+    """Encode events for perf.
 
-    `chosen` is "all", "core" or names with commas between. `table` is the event table of this machine (DataFrame of
-    :func:`cmlib.collect.machine.known_events`), `modifier` perf's (str, such as "u"). Raises a RecordError if "all"
-    or "core" has no events on this machine.
+    Parameters
+    ----------
+    chosen : str
+        Names separated by commas, "core" or "all".
+    table : DataFrame
+        Events of this machine, from :func:`cmlib.collect.machine.known_events`.
+    modifier : str
+        Perf's modifier. For example, "u".
+
+    Returns
+    -------
+    dict of str to str
+        Perf's encoding of each event.
+
+    Raises
+    ------
+    RecordError
+        If no event of this machine is known.
     """
     if chosen == "all":
         names = machine.all_events(table)
@@ -285,16 +322,34 @@ def encodings(chosen, table, modifier):
 
 
 def _split(names):
-    """Split names at commas (list); a comma within ``cpu/…/`` does not divide."""
+    """Split names at commas, except at commas within ``cpu/…/``."""
     return [name.strip() for name in re.findall(r"(?:[^,/]|/[^/]*/)+", names)]
 
 
 def fit_to_counters(request, existing, counters=None):
-    """Fit a Request to what this machine can count; return it with the counters (dict of offered and good).
+    """Adapt a request to the counters of this machine.
 
-    Without hardware counters, a request that names no events becomes one of software events; one that names
-    hardware events raises a RecordError. The counters are those of runs in `existing` (dict from run's name to
-    metadata), or else `counters`, or else those of a census. Both are 0 if only software events are asked for.
+    If no hardware event can be counted, software events replace the default events.
+
+    Parameters
+    ----------
+    request : Request
+        Events to count and how to count them.
+    existing : dict of str to dict
+        Metadata of the existing runs, keyed by run. New runs use the same counters.
+    counters : dict, optional
+        Numbers of offered and good counters. By default they are determined.
+
+    Returns
+    -------
+    request : Request
+    counters : dict
+        Numbers of offered and good counters. Both are 0 if only software events are counted.
+
+    Raises
+    ------
+    RecordError
+        If hardware events are requested and none can be counted.
     """
     if not any(map(events.needs_counter, [*request.pinned, *_split(request.events or "core")])):
         return request, _NO_COUNTERS

@@ -1,9 +1,8 @@
-"""Record the missing runs of plans, and repeat a run that was not counted as planned.
+"""Record the missing runs of a set.
 
-A Plan (:mod:`cmlib.collect.schedule`) has the events of one run. A part is the plan's number in its set, a pass is
-the number of the repetition. :func:`record` takes a command and Plans, and returns the metadata files (paths) of
-the new runs. In an OCOE run (one counter, one event) every event must have been counted all the time; a run that is
-not is repeated up to three times.
+:func:`record` takes a command and the plans of a set, one for each part of its events. It makes each run that does
+not exist yet. A run without multiplexing in which an event was not counted all the time is repeated, up to three
+times (:func:`validate_run`).
 """
 
 import errno
@@ -26,34 +25,33 @@ from cmlib.io.events import second_readings
 from cmlib.shell import command_line
 from cmlib.terminal import progress_bar
 
-_MOST_UNSEEN = 0.02  # share of the first event in intervals in which another event was not counted
+_MOST_UNSEEN = 0.02  # largest share of the first event in intervals without counts of another event
 _ATTEMPTS = 3
-_TO_COME = {"date": None, "duration_s": 0.0, "exit_code": 0}  # metadata that a run gets when it ends
+_TO_COME = {"date": None, "duration_s": 0.0, "exit_code": 0}  # placeholders for metadata of a finished run
 _LEAST_ROOM = 1 << 20  # bytes
 _GOES_ON = "Runs recorded before are kept; the command goes on from them when it is repeated."
 
 
 def validate_run(frame, plan):
-    """Check a run that perf counted: return the reason why it has to be repeated, or "" if it is as planned.
-
-    An OCOE run (each event counted all the time) is repeated if an event was not on its counter all the time. Other
-    runs are never repeated.
+    """Check whether a run was counted as planned.
 
     Parameters
     ----------
     frame : DataFrame
-        perf's output, from :func:`cmlib.io.perf.parse_stat`: a row per interval and event.
+        Output of perf, from :func:`cmlib.io.perf.parse_stat`. One row per interval and event.
     plan : Plan
         The events of the run.
 
     Returns
     -------
     str
+        The reason to repeat the run, or "". Only a run without multiplexing is repeated, if an event was not counted
+        all the time.
 
     Raises
     ------
     RecordError
-        If the run is too short for an interval, an event was refused, or rows are missing.
+        If the run is shorter than an interval, an event cannot be counted, or rows are missing.
     """
     duration = frame["time_s"].max() if len(frame) else 0.0
     if duration < plan.interval_ms / 1000:
@@ -78,7 +76,7 @@ def validate_run(frame, plan):
 
 
 def _explain_multiplexing(counts, running):
-    """Explain why a run did not have one counter per event: an event was not counted all the time; "" if all were."""
+    """Describe an event that was not counted all the time; return "" if all events were."""
     is_counted = counts.notna()
     lowest = running.where(is_counted).min()
     if lowest.min() < 1:
@@ -93,42 +91,43 @@ def _explain_multiplexing(counts, running):
 def record(
     name, command, plans, *, encodings, counters, passes=1, folder=None, lock=None, on_demand=False, **about
 ):
-    """Record a program: make a run for each plan and pass that is missing.
+    """Record the missing runs of a set.
 
     Parameters
     ----------
     name : str
-        Name of the program.
+        Name of the program among the recordings.
     command : list of str or Program
         A command, or a command with its preparation.
     plans : list of Plan
-        Plans (events of one run each) of one set.
+        The plans of the set. Each contains the events of one run.
     encodings : dict of str to str
         Perf's encoding of each event.
     counters : dict
-        The machine's counters: offered and good.
+        Numbers of counters of the machine: offered and good.
     passes : int, default 1
-        How often each plan is run.
+        Number of runs for each plan.
     folder : path-like, optional
-        Folder of all recordings. Default: that of the data.
+        Folder of all recordings. The default is the data folder.
     lock : int, optional
-        Descriptor of the counters' lock, if it is held.
+        File descriptor of the lock on the counters, if the caller holds it.
     on_demand : bool, default False
-        True if the program turns counting on and off itself.
+        Whether the program turns counting on and off itself.
     **about
-        Further metadata: `note` (str), `counting` (names of the events that counted in the probe).
+        Further metadata: `note` (str) and `counting` (names of the events that can be counted).
 
     Returns
     -------
     list of Path
-        The metadata files of the new runs.
+        Metadata files of the new runs. Empty if all runs exist.
 
     Raises
     ------
     RecordError
-        If the program fails, a run is discarded three times, or existing runs are not comparable with new ones.
+        If the program fails, if a run is not as planned in three attempts, or if existing runs are not comparable
+        with new ones.
     CountersBusy
-        If another process counts.
+        If another process uses the counters.
     """
     recordings = Path(folder or places.recordings_dir())
     check_names(name, plans[0].set)
@@ -157,13 +156,13 @@ def record(
 
 
 def _complete_metadata(about, origin):
-    """Return the metadata that all runs share; None in `about` means that there is no such entry."""
+    """Return the metadata that all runs share; entries of `about` that are None are ignored."""
     given = {key: value for key, value in about.items() if value is not None}
     return {"note": ""} | given | origin | {"machine": machine.describe()}
 
 
 def _plan_jobs(plans, passes, encodings, about):
-    """List each run to make, as a pair of its Plan and its planned metadata; pass by pass."""
+    """List the plan and the planned metadata of each run, in order of passes."""
     jobs = []
     for number in range(passes):
         for plan in plans:
@@ -172,14 +171,14 @@ def _plan_jobs(plans, passes, encodings, about):
 
 
 def _check_jobs(jobs, existing, target):
-    """Raise an error if the metadata of a run are malformed, or can't be compared with those of existing runs."""
+    """Raise an error if the metadata of a run are malformed or not comparable with existing runs."""
     for _, meta in jobs:
         check_run(meta | _TO_COME, target / f"{meta['run']}.json")
         check_comparable(existing.values(), meta)
 
 
 def _record_one(plan, meta, run_once, notify):
-    """Make a run, and repeat it up to three times until it is as planned; return metadata (dict) and raw output."""
+    """Make a run in up to three attempts until it is as planned; return its metadata (dict) and perf's output."""
     rejected = []
     for _ in range(_ATTEMPTS):
         started = beginning(meta)
@@ -201,15 +200,24 @@ def _record_one(plan, meta, run_once, notify):
 
 
 def beginning(meta):
-    """Copy a run's metadata (`meta`, dict), and add the present time and load of the machine."""
+    """Return the metadata of a run with the current date and load of the machine."""
     return meta | {"date": now(), "machine": meta["machine"] | {"load_1min": machine.load_1min()}}
 
 
 def outcome_metadata(frame, outcome):
-    """Return the metadata of a run's outcome: a dict of duration_s, exit_code and warnings (perf's lines).
+    """Return the metadata that are known after a run.
 
-    `frame` is perf's output (DataFrame of :func:`cmlib.io.perf.parse_stat`, a row per interval and event),
-    `outcome` the PerfOutcome (what perf and the program wrote).
+    Parameters
+    ----------
+    frame : DataFrame
+        Output of perf, from :func:`cmlib.io.perf.parse_stat`.
+    outcome : PerfOutcome
+        Exit codes and standard error of the run.
+
+    Returns
+    -------
+    dict
+        Keys: duration_s, exit_code and warnings (lines of perf's standard error).
     """
     return {
         "duration_s": float(frame["time_s"].max()),
@@ -219,10 +227,10 @@ def outcome_metadata(frame, outcome):
 
 
 def _run_in_own_folder(target, program, lock, on_demand, plan, meta):
-    """Run a program once as planned, in a folder that is removed afterwards; return its PerfOutcome."""
+    """Run a program once in a temporary folder; return the PerfOutcome."""
     with working_folder(target / meta["run"]) as folder:
         check_room(folder)
-        # The outcome is checked within the block, which ends servers: one that has died raises its own error.
+        # The outcome is checked before servers are ended. A server that has died raises its own error.
         with program.prepare() as counted:
             outcome = execute(plan, meta["encodings"], counted, folder, lock=lock, on_demand=on_demand)
             check_room(folder)
@@ -231,16 +239,28 @@ def _run_in_own_folder(target, program, lock, on_demand, plan, meta):
 
 
 def check_room(folder):
-    """Raise OSError if the disk of `folder` is full, as neither perf nor a shell does."""
+    """Raise an OSError if the disk of a folder is full, which neither perf nor a shell reports."""
     if shutil.disk_usage(folder).free < _LEAST_ROOM:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
 
 def planned_metadata(plan, pass_number, encodings, about):
-    """Return the metadata (dict) of a run that are known before it is made.
+    """Return the metadata that are known before a run.
 
-    They are `about` (dict) and the entries of its `plan`. `pass_number` is the number of the repetition (int).
-    `encodings` is a dict from event to perf's encoding.
+    Parameters
+    ----------
+    plan : Plan
+        The events of the run.
+    pass_number : int
+        Number of the pass.
+    encodings : dict of str to str
+        Perf's encoding of each event.
+    about : dict
+        Metadata that all runs share.
+
+    Returns
+    -------
+    dict
     """
     event_by_second_reading = second_readings(plan.events)
     return about | {
@@ -258,7 +278,7 @@ def planned_metadata(plan, pass_number, encodings, about):
 
 
 def _check_same_schedule(existing, plans, name):
-    """Raise RecordError if a run of the set is none of these plans'."""
+    """Raise a RecordError if a run of the set belongs to none of the plans."""
     set_name, planned = plans[0].set, {plan.part for plan in plans}
     for run, meta in existing.items():
         if meta["set"] == set_name and meta["part"] not in planned:

@@ -1,9 +1,8 @@
-"""Count without counters: run programs under Valgrind's Callgrind, which simulates caches and a branch predictor.
+"""Count events of programs by simulation, on machines without counters.
 
-`record_simulated` stores runs of a program as recordings. From Callgrind's text, `read_series` reads counts by
-interval and `read_functions` counts by function (DataFrames), and `read_parts` reads totals, caches and version.
-Raises a RecordError if Valgrind is missing or the program fails, and a CallgrindError for text that is not
-Callgrind's.
+Valgrind's Callgrind simulates caches and a branch predictor. `record_simulated` runs a program under Callgrind and
+stores its counts as recordings. `read_series`, `read_functions` and `read_parts` read Callgrind's output: counts per
+interval, counts per function, and totals.
 """
 
 from cmlib.collect.simulate.recorder import record_simulated
