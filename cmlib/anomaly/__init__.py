@@ -1,10 +1,8 @@
-"""Detect performance anomalies of a new version from good runs alone (AutoPerf).
+"""Detect performance anomalies of a new version of a program (AutoPerf).
 
-A run is a DataFrame, a row per sample: function, location, and a column per counter, its count divided by
-instructions or by work. `AutoPerf` is a scikit-learn estimator that is fitted to good runs and predicts whether a
-run is anomalous; :mod:`cmlib.compare.counters` compares several runs of two versions by it. Names are imported when
-they are first used. Raises a ValueError for a run with other counters or functions than the good ones, or with
-values that are not finite.
+`AutoPerf` is a scikit-learn estimator. It is fitted to good runs only and predicts whether another run is anomalous.
+A run is a DataFrame with one row per sample: function, location, and one column per counter. Counts are divided by
+instructions or by work. :mod:`cmlib.compare.counters` uses it to compare two versions of a program.
 """
 
 import lazy_loader

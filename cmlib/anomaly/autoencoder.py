@@ -1,9 +1,8 @@
-"""Autoencoders trained on good samples, and the number of runs to train them on (AutoPerf, Algorithm 1).
+"""Train autoencoders on samples of good runs (AutoPerf).
 
-:class:`Autoencoder` is a scikit-learn estimator: it is fitted to an array (n_samples, n_features) of normalized
-counts, and returns the reconstruction error of samples, an array. :func:`stopping_run` takes the variances of these
-errors after 1, 2, … runs, and returns the number of runs (int). Raises a ValueError if a value is not finite, or a
-topology (widths of the layers) is not strictly falling from below the number of counters.
+:class:`Autoencoder` is a scikit-learn estimator. It is fitted to normalized counts of good samples and computes the
+reconstruction error of other samples. :func:`stopping_run` finds the number of runs that are enough for training
+(Algorithm 1). :class:`PrincipalComponents` is a simpler model for comparison.
 """
 
 import itertools
@@ -28,36 +27,34 @@ __all__ = ["PrincipalComponents", "search_space"]
 
 
 def stopping_run(variances: Sequence[float], *, eps: float = 0.05, goal: int = 1, max_runs: int = 100) -> int:
-    """Return the entry of a series of variances at which it has settled (AutoPerf, Algorithm 1, as printed).
+    """Find the number of runs after which a series of variances has settled (AutoPerf, Algorithm 1).
 
-    At entry i, A is the mean change from entry to entry over the last tenth of the entries so far (rounded up), and B
-    that over all of them, divided by 1 + i/2 (rounded up). Training stops at the first entry with A < B and A < `eps`
-    that follows `goal` entries with A < B.
+    At entry i, A is the mean change between entries over the last ceil(i/10) entries. B is the mean change over all
+    entries so far, divided by ceil(1 + i/2). Training stops at the first entry with A < B and A < `eps` that follows
+    `goal` entries with A < B.
 
     Parameters
     ----------
     variances : sequence of float, shape (n_runs,)
         Variance of the reconstruction errors after training on 1, 2, … runs.
-    eps : float > 0 or array of it, shape (n_runs,), default 0.05
-        Smallest change of variance that matters, in the unit of `variances`; the same at all entries or one each.
-        The text names none; 0.05 is in the program that the authors published.
+    eps : float > 0 or array of float, shape (n_runs,), default 0.05
+        Smallest change of variance that matters. The default is from the authors' program; the paper has no value.
     goal : int >= 0, default 1
-        Consecutive entries that must have settled before. The text names none; with 1 the published series
-        stop where the paper says (with 0 one entry earlier).
+        Number of settled entries before the stopping entry. The paper has no value. With 1, the published series stop
+        where the paper says; with 0, one entry earlier.
     max_runs : int >= 1, default 100
-        Where training ends in any case.
+        Largest number of runs.
 
     Returns
     -------
     int
-        The stopping entry, counted from 0; `max_runs` if the series does not settle before: if it is shorter than that,
-        record more runs. The paper takes it as the number of runs to train on (MySQL's 58 is the 59th value of the
-        published series, whose figure begins at 0), although entry i was trained on i + 1 runs.
+        The stopping entry, counted from 0. `max_runs` if the series does not settle before; then record more runs.
+        The paper uses it as the number of runs, although entry i was trained on i + 1 runs.
 
     Raises
     ------
     ValueError
-        If a variance isn't finite, or `goal` or `max_runs` is out of range.
+        If a variance is not finite, or `goal` or `max_runs` is out of range.
 
     Examples
     --------
@@ -88,55 +85,56 @@ def stopping_run(variances: Sequence[float], *, eps: float = 0.05, goal: int = 1
     return max_runs
 
 
-WIDTHS_OF_32 = (16, 12, 11, 10, 9, 8, 7, 6, 5, 4)  # of all layers in Table 3
+WIDTHS_OF_32 = (16, 12, 11, 10, 9, 8, 7, 6, 5, 4)  # widths of layers for 32 counters (Table 3)
 MOST_LAYERS = 4
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Autoencoder(BaseEstimator):
-    """Sigmoid autoencoder with tied weights whose topology is searched (AutoPerf, §4.2, §5.5, Table 3).
+    """Sigmoid autoencoder with tied weights and a search for its topology (AutoPerf, §4.2, §5.5, Table 3).
 
-    Topologies are searched in two rounds: each is trained for some batches from one start, and those with the
-    smallest error are trained from several, to the end; the model with the smallest mean reconstruction error
-    is kept. Samples are scaled: the 5 % and 95 % quantiles of each counter in training become 0.1 and 0.9, as a
-    sigmoid never reaches 0 or 1. Values outside are not clipped; those far outside can't be reconstructed.
+    A topology is the widths of the layers. The search has two rounds. First, each topology is trained for some
+    batches from one start. Then the topologies with the smallest error are trained to the end from several starts.
+    The model with the smallest mean reconstruction error is selected.
+
+    Samples are scaled: the 5 % and 95 % quantiles of each counter become 0.1 and 0.9, because a sigmoid never reaches
+    0 or 1. Values outside are not clipped.
 
     Parameters
     ----------
     topologies : sequence of tuple of int, optional
-        Widths of the encoding layers without the input, e.g. ``[(10, 6), (16, 8, 4)]``. Default: all those of
+        Widths of the encoding layers without the input. For example, ``[(10, 6), (16, 8, 4)]``. The default is
         `search_space`.
     n_starts : int, default 4
-        Initial weights tried for each topology: error varies more by start than by topology.
+        Number of initial weights per topology. The error varies more by start than by topology.
     epochs : int, default 100
         Passes over the samples in training.
     batch_size : int, default 100
-        Samples after which the weights are changed.
+        Samples per change of the weights.
     learning_rate : float, default 0.01
         Learning rate of Adam. Plain gradient descent at this rate learns nothing in 100 epochs.
     trial_steps : int, default 200
-        Batches after which the first round ends.
+        Number of batches in the first round.
     finalists : int, default 4
-        Topologies that reach the second round: on recorded counters the best of all was always among them.
-        There is only the second round if there are no more topologies, or if the first would not be shorter.
+        Number of topologies in the second round. On recorded counters the best topology was always among four. The
+        first round is skipped if it selects nothing or is not shorter.
     smallest_range : float >= 0, optional
-        Counters whose range between these quantiles is smaller are scaled by this instead [unit of the samples].
-        Default: 1e-6, an event in a million instructions; within `AutoPerf`, it depends on the samples
-        (:func:`cmlib.anomaly.samples.smallest_range`).
+        Smallest range between the two quantiles for scaling [unit of the samples]. The default is 1e-6, one event per
+        million instructions. `AutoPerf` sets it to :func:`cmlib.anomaly.samples.smallest_range`.
     random_state : int, RandomState or None
         Seed of the initial weights and of the order of the samples.
 
     Attributes
     ----------
     topology_ : tuple of int
-        Widths of the encoding layers of the model kept.
+        Widths of the encoding layers of the selected model.
     layers_ : list of (weight, bias, back_bias)
-        Weights of the model kept.
+        Weights of the selected model.
     low_, range_ : ndarray, shape (n_features,)
-        5 % quantile of each counter, and its range to the 95 % quantile [unit of the samples].
+        5 % quantile of each counter, and the range to the 95 % quantile [unit of the samples].
     search_ : DataFrame
-        A row for each topology and start: ``topology``, ``start``, ``epochs`` that it was trained, and ``error``, the
-        mean reconstruction error in the last of these.
+        One row per topology and start. Columns: ``topology``, ``start``, ``epochs`` of training, and ``error``, the
+        mean reconstruction error in the last epoch.
     """
 
     topologies: list | None = None
@@ -150,11 +148,12 @@ class Autoencoder(BaseEstimator):
     random_state: object = None
 
     def fit(self, X: ArrayLike, y: object | None = None) -> Self:
-        """Learn good samples.
+        """Search the topology and train the model.
 
         Parameters
         ----------
         X : array-like of float, shape (n_samples, n_features)
+            Normalized counts of good samples.
         y : ignored
 
         Returns
@@ -164,7 +163,7 @@ class Autoencoder(BaseEstimator):
         Raises
         ------
         ValueError
-            If X holds NaN, or a topology isn't strictly falling from below n_features.
+            If X contains NaN, or if a layer of a topology is not narrower than the layer before it.
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.low_, self.range_ = usual_range(X, self.smallest_range)
@@ -187,17 +186,17 @@ class Autoencoder(BaseEstimator):
         return self
 
     def squared_errors(self, X: ArrayLike) -> np.ndarray:
-        """Compute the squared difference of each counter from its reconstruction, in units of its scaled range.
+        """Compute the squared difference of each scaled counter from its reconstruction.
 
         Parameters
         ----------
         X : array-like of float, shape (n_samples, n_features)
+            Normalized counts.
 
         Returns
         -------
         ndarray of float, shape (n_samples, n_features)
-            The sum over a row is the sample's reconstruction error ``|X - X'|²`` (§3.3), a single one RE_i
-            (§3.5).
+            A value is RE_i of the paper (§3.5). The sum of a row is the reconstruction error ``|X - X'|²`` (§3.3).
         """
         x = self._scaled(X)
         return (x - network.reconstruct(self.layers_, x)) ** 2
@@ -208,38 +207,43 @@ class Autoencoder(BaseEstimator):
         Parameters
         ----------
         X : array-like of float, shape (n_samples, n_features)
+            Normalized counts.
 
         Returns
         -------
         ndarray of float, shape (n_samples, n_features)
-            The reconstructed samples, in the unit of X.
+            Reconstructed samples [unit of X].
         """
         decoded = network.reconstruct(self.layers_, self._scaled(X))
         return (decoded - 0.1) / 0.8 * self.range_ + self.low_
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """Return the negative reconstruction error of each sample: higher is more normal, as in scikit-learn.
+        """Return the negative reconstruction error of each sample.
 
         Parameters
         ----------
         X : array-like of float, shape (n_samples, n_features)
+            Normalized counts.
 
         Returns
         -------
         ndarray of float, shape (n_samples,)
+            Higher is more normal, as in scikit-learn.
         """
         return -self.squared_errors(X).sum(axis=1)
 
     def length_change(self, X: ArrayLike) -> np.ndarray:
-        """Compute by which share the length of each scaled sample changes in the reconstruction (§5.7).
+        """Compute the relative change of the length of each sample by the reconstruction (§5.7).
 
         Parameters
         ----------
         X : array-like of float, shape (n_samples, n_features)
+            Normalized counts.
 
         Returns
         -------
         ndarray of float, shape (n_samples,)
+            Change of the Euclidean norm of the scaled sample, as a share of the norm.
         """
         scaled = self._scaled(X)
         before = np.linalg.norm(scaled, axis=1)
@@ -247,16 +251,16 @@ class Autoencoder(BaseEstimator):
         return np.abs(after - before) / before
 
     def _scale(self, X):
-        """Scale samples so that the usual range of each counter becomes 0.1 to 0.9."""
+        """Scale the usual range of each counter to 0.1-0.9."""
         return 0.1 + 0.8 * (X - self.low_) / self.range_
 
     def _scaled(self, X):
-        """Check samples, and scale them as in training."""
+        """Check samples and scale them as in training."""
         check_is_fitted(self)
         return self._scale(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _train(self, x, search, rows, seed, epochs):
-        """Train the candidates in some rows of `search`, set their errors there, and return the models."""
+        """Train the candidates in some rows of `search`, write their errors to it, and return the models."""
         topologies, seeds = list(search.loc[rows, "topology"]), [(seed, k) for k in search.loc[rows, "start"]]
         settings = {"epochs": epochs, "batch_size": self.batch_size, "learning_rate": self.learning_rate}
         models, errors = network.train(x, topologies, seeds, order_seed=seed, **settings)
@@ -266,14 +270,14 @@ class Autoencoder(BaseEstimator):
     def _checked_topologies(self):
         """Return the topologies to try.
 
-        Raises a ValueError if the widths of one do not fall strictly from below the number of counters.
+        Raises a ValueError if a layer is not narrower than the layer before it.
         """
         space = search_space(self.n_features_in_)
         topologies = space if self.topologies is None else list(map(tuple, self.topologies))
         for topology in topologies:
             widths = itertools.pairwise((self.n_features_in_, *topology))
             falling = bool(topology) and all(1 <= after < before for before, after in widths)
-            # With one counter, a layer can't be narrower than the input.
+            # With one counter, no layer can be narrower than the input.
             if not falling and topology not in space:
                 raise InputError(
                     f"topology {topology} of an autoencoder for {self.n_features_in_} counters: every layer must be "
@@ -283,17 +287,17 @@ class Autoencoder(BaseEstimator):
 
 
 def search_space(n_features: int) -> list[tuple[int, ...]]:
-    """List the topologies that are tried (AutoPerf, Table 3), for any number of counters.
+    """List the topologies that are tried by default (AutoPerf, Table 3).
 
     Parameters
     ----------
     n_features : int
-        Number of counters; the paper's widths are for 32 counters, and are scaled.
+        Number of counters. The widths of the paper are for 32 counters and are scaled to this number.
 
     Returns
     -------
     list of tuple of int
-        Widths of the encoding layers, strictly falling, one to four of them.
+        Widths of one to four encoding layers, each narrower than the layer before it.
     """
     widths = sorted({max(1, width * n_features // 32) for width in WIDTHS_OF_32}, reverse=True)
     by_depth = (itertools.combinations(widths, depth) for depth in range(1, MOST_LAYERS + 1))
@@ -303,30 +307,45 @@ def search_space(n_features: int) -> list[tuple[int, ...]]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrincipalComponents(BaseEstimator):
-    """Reconstruction from the principal components of 95 % of the variance, to be used in place of an `Autoencoder`.
+    """Reconstruction from principal components that explain 95 % of the variance.
+
+    It can replace `Autoencoder` in `AutoPerf`.
 
     Parameters
     ----------
     smallest_range : float >= 0, optional
-        Least range that a counter is scaled by, as for `Autoencoder`.
+        Smallest range of a counter for scaling, as in `Autoencoder`.
     random_state : object
-        Ignored; `AutoPerf` sets it.
+        Ignored.
 
     Attributes
     ----------
     low_, range_ : ndarray, shape (n_features,)
-        What samples are scaled by, as for `Autoencoder`.
+        5 % quantile of each counter, and the range to the 95 % quantile [unit of the samples].
     pca_ : PCA
-        The components, fitted to the scaled samples.
+        Components, fitted to the scaled samples.
     """
 
     smallest_range: float | None = None
     random_state: object = None
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Fit to good samples, X of shape (n_samples, n_features), and return self; `y` is ignored.
+        """Fit the components to good samples.
 
-        Raises a ValueError if X has fewer than two rows or values that are not finite.
+        Parameters
+        ----------
+        X : array-like of float, shape (n_samples, n_features)
+            Normalized counts.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If X has fewer than two rows, or a value that is not finite.
         """
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.low_, self.range_ = usual_range(X, self.smallest_range)
@@ -334,9 +353,17 @@ class PrincipalComponents(BaseEstimator):
         return self
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """Return the negative reconstruction error of each row of X: ndarray, shape (n_samples,).
+        """Return the negative reconstruction error of each sample.
 
-        Higher is more normal, as in scikit-learn.
+        Parameters
+        ----------
+        X : array-like of float, shape (n_samples, n_features)
+            Normalized counts.
+
+        Returns
+        -------
+        ndarray of float, shape (n_samples,)
+            Higher is more normal, as in scikit-learn.
         """
         check_is_fitted(self)
         x = (validate_data(self, X, dtype=np.float64, reset=False) - self.low_) / self.range_

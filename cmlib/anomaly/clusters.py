@@ -1,8 +1,8 @@
-"""Cluster functions of similar counts, and train one autoencoder for each cluster (AutoPerf, §3.4).
+"""Cluster functions with similar counts, and train one autoencoder per cluster (AutoPerf, §3.4).
 
-:func:`select_n_clusters` finds how many clusters, :func:`fit_clusters` returns a list of :class:`FittedCluster`, and
-:func:`distances` how far samples are from their models. A sample has the counts of one passage through a function.
-Inputs are checked by `AutoPerf`, not here.
+:func:`select_n_clusters` finds the number of clusters and trains their models. :func:`distances` computes how far
+samples are from the model of their cluster. A sample contains the counts of one call of a function. Inputs are checked
+by `AutoPerf`.
 """
 
 from collections.abc import Sequence
@@ -22,14 +22,16 @@ __all__ = ["cluster_functions", "clusters_needed"]
 def cluster_functions(
     samples: np.ndarray, functions: ArrayLike, k: int, *, random_state: int = 0
 ) -> dict[str, int]:
-    """Cluster samples by k-means, and assign each function to the cluster of most of its samples (AutoPerf, §3.4).
+    """Cluster functions by k-means of their samples (AutoPerf, §3.4).
+
+    A function belongs to the cluster of most of its samples.
 
     Parameters
     ----------
     samples : ndarray of float, shape (n_samples, n_counters)
         Normalized counts.
     functions : array-like of str, shape (n_samples,)
-        Function that each sample is from.
+        Function of each sample.
     k : int
         Number of clusters of k-means.
     random_state : int, default 0
@@ -38,7 +40,7 @@ def cluster_functions(
     Returns
     -------
     dict of str to int
-        Number of each function's cluster, from 0; clusters without a function are not numbered.
+        Number of the cluster, keyed by function. Numbers start at 0. Clusters without a function have no number.
     """
     if k == 1:
         return dict.fromkeys(np.unique(functions).tolist(), 0)
@@ -51,13 +53,27 @@ def cluster_functions(
 
 
 def select_n_clusters(samples, model, *, max_clusters, random_state=0):
-    """Raise the number of clusters k from 1 until the rate of false positives stops falling.
+    """Find the number of clusters at which the rate of false positives stops falling.
 
-    `samples` are a DataFrame of :func:`cmlib.anomaly.samples.gather` (a row per sample, indexed by run and function),
-    `model` is the unfitted autoencoder, of which each cluster gets a clone, `random_state` the seed of k-means. Returns
-    the clusters (dict from function to number of its cluster) and the models (as of :func:`fit_clusters`) of the best
-    k, and a DataFrame of k, autoencoders (number of clusters that have a function) and false_positive_rate, a row per
-    k; at most `max_clusters` are tried.
+    Parameters
+    ----------
+    samples : DataFrame
+        Samples of good runs, from :func:`cmlib.anomaly.samples.gather`.
+    model : estimator
+        Unfitted autoencoder, which is cloned for each cluster.
+    max_clusters : int
+        Largest number of clusters to try.
+    random_state : int, default 0
+        Seed of k-means.
+
+    Returns
+    -------
+    clusters : dict of str to int
+        Number of the cluster, keyed by function.
+    models : list of FittedCluster
+    history : DataFrame
+        One row per number of clusters k that was tried. Columns: k, autoencoders (number of clusters with a function)
+        and false_positive_rate.
     """
     functions = samples.index.get_level_values("function")
     trained, history = [], []
@@ -73,7 +89,7 @@ def select_n_clusters(samples, model, *, max_clusters, random_state=0):
 
 
 def clusters_needed(rates: Sequence[float]) -> int:
-    """Return the number of clusters at which the rate of false positives stops falling (AutoPerf, §3.4, Fig. 8).
+    """Return the number of clusters at which a rate stops falling (AutoPerf, §3.4, Fig. 8).
 
     Parameters
     ----------
@@ -83,7 +99,7 @@ def clusters_needed(rates: Sequence[float]) -> int:
     Returns
     -------
     int
-        The first number whose successor has no lower rate.
+        The first number at which one more cluster does not lower the rate.
     """
     return next((k for k in range(1, len(rates)) if rates[k] >= rates[k - 1]), len(rates))
 
@@ -95,11 +111,11 @@ class FittedCluster:
     Attributes
     ----------
     autoencoder : cmlib.anomaly.autoencoder.Autoencoder
-        Fitted to the cluster's good samples.
+        Model, fitted to the good samples of the cluster.
     threshold : float
         Mean + 2 standard deviations of the reconstruction errors in training.
     usual : ndarray of float, shape (n_counters,)
-        Median of each counter.
+        Median of each counter in training.
     """
 
     autoencoder: Autoencoder
@@ -108,11 +124,20 @@ class FittedCluster:
 
 
 def fit_clusters(samples, clusters, model):
-    """Fit a clone of `model` to the samples of each cluster's functions; return a list of FittedCluster.
+    """Fit a model to the samples of each cluster.
 
-    `samples` is a DataFrame, a column per counter, indexed by run and function; `clusters` a dict from function to
-    number; `model` an unfitted Autoencoder, or another model with `fit` and `score_samples` (minus the reconstruction
-    error).
+    Parameters
+    ----------
+    samples : DataFrame
+        Samples of good runs, from :func:`cmlib.anomaly.samples.gather`.
+    clusters : dict of str to int
+        Number of the cluster, keyed by function.
+    model : estimator
+        Unfitted model with the methods fit and score_samples, which is cloned for each cluster.
+
+    Returns
+    -------
+    list of FittedCluster
     """
     parts = [cluster_samples.to_numpy() for cluster_samples in _split_by_cluster(samples, clusters)]
     fitted = []
@@ -125,15 +150,25 @@ def fit_clusters(samples, clusters, model):
 
 
 def cross_val_distances(samples, clusters, models, model, *, folds):
-    """Compute the distance of each sample by models that were trained on other runs: ndarray, shape (n_samples,).
+    """Compute the distance of each sample from models that were trained on other runs.
 
-    The runs are divided into `folds` folds, at most one per run; the models that score a fold are trained on the
-    other folds. The distance is the root of the reconstruction error over the threshold; above 1 a sample is
-    anomalous.
+    Parameters
+    ----------
+    samples : DataFrame
+        Samples of good runs, from :func:`cmlib.anomaly.samples.gather`.
+    clusters : dict of str to int
+        Number of the cluster, keyed by function.
+    models : list of FittedCluster
+        Models of all runs. The new models have the same topologies and thresholds.
+    model : estimator
+        Unfitted autoencoder.
+    folds : int
+        Number of folds of runs. The samples of a fold are scored by models of the other folds.
 
-    `samples` is a DataFrame, a column per counter, indexed by run and function. `clusters` is a dict from function
-    to number. `models` are the FittedClusters of all runs; the new models take over their topologies and
-    thresholds. `model` is the unfitted Autoencoder.
+    Returns
+    -------
+    ndarray of float, shape (n_samples,)
+        Distances, as from :func:`distances`.
     """
     runs = samples.index.get_level_values("run")
     fold = runs % min(folds, runs.max() + 1)
@@ -149,11 +184,20 @@ def cross_val_distances(samples, clusters, models, model, *, folds):
 
 
 def distances(samples, clusters, models):
-    """Compute the distance of each sample from its cluster's model: ndarray, shape (n_samples,).
+    """Compute the distance of each sample from the model of its cluster.
 
-    The distance is the root of the reconstruction error over the threshold; above 1 a sample is anomalous.
-    `samples` is a DataFrame indexed by run and function, `clusters` a dict from function to number, `models` a list
-    of FittedClusters (autoencoder and threshold).
+    Parameters
+    ----------
+    samples : DataFrame
+        Samples from :func:`cmlib.anomaly.samples.gather`.
+    clusters : dict of str to int
+        Number of the cluster, keyed by function.
+    models : list of FittedCluster
+
+    Returns
+    -------
+    ndarray of float, shape (n_samples,)
+        Square root of reconstruction error / threshold. Above 1 a sample is anomalous.
     """
     scaled, cluster_numbers = np.empty(len(samples)), _number_clusters(samples, clusters)
     for number, model in enumerate(models):
@@ -165,13 +209,13 @@ def distances(samples, clusters, models):
 
 
 def _clone_with_topology(model, final):
-    """Return an unfitted clone of `model`; an Autoencoder gets the topology of the FittedCluster `final`."""
+    """Return an unfitted clone of `model`; an Autoencoder gets the topology of a fitted cluster."""
     topology = {"topologies": [final.autoencoder.topology_]} if isinstance(model, Autoencoder) else {}
     return clone(model).set_params(**topology)
 
 
 def _split_by_cluster(samples, clusters):
-    """Split the samples by cluster: a list of DataFrames."""
+    """Return the samples of each cluster (list of DataFrame)."""
     cluster_numbers = _number_clusters(samples, clusters)
     return [samples[cluster_numbers == number] for number in range(max(clusters.values()) + 1)]
 

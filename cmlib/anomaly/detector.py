@@ -1,10 +1,8 @@
-"""Detect performance anomalies by a detector that is trained on good runs only (AutoPerf).
+"""Detect performance anomalies after training on good runs only (AutoPerf).
 
-:class:`AutoPerf` is a scikit-learn estimator: ``fit`` takes good runs, ``predict`` returns whether a run is anomalous
-(bool), ``causes`` which counters differ (DataFrame). A run is a DataFrame, a row per sample (a passage through a
-region of code): columns function, location, and the counters, divided by instructions or by work. Raises a
-ValueError if there are fewer than two good runs, for counters or functions that these do not have, and for values
-that are not finite.
+:class:`AutoPerf` is a scikit-learn estimator. `fit` takes good runs, `predict` returns whether a run is anomalous, and
+`causes` ranks the counters that differ. A run is a DataFrame with one row per sample (one call of a function). Columns
+are function, location, and the counters, divided by instructions or by work.
 """
 
 from collections import Counter
@@ -26,10 +24,22 @@ from cmlib.locations import LOCATION_COLUMNS
 
 
 def p_value_of_distance(distance, good):
-    """Compute the p-value (0-1) of a run's distance (float) from the distances of good runs (array-like, not empty).
+    """Compute the p-value of the distance of a run.
 
-    Up to the median of the good runs it is 1. Above the median, the excess over it is assumed to be exponentially
-    distributed; its scale is estimated from the good runs above the median.
+    Above the median of the good runs, the excess over the median is assumed to be exponentially distributed. Its scale
+    is estimated from the good runs above the median.
+
+    Parameters
+    ----------
+    distance : float
+        Distance of the run.
+    good : array-like of float, shape (n_runs,)
+        Distances of good runs. Not empty.
+
+    Returns
+    -------
+    float
+        Probability (0-1) of such a distance in a good run. 1 up to the median.
     """
     good = np.asarray(good, dtype=float)
     median = np.median(good)
@@ -41,29 +51,30 @@ def p_value_of_distance(distance, good):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoPerf(BaseEstimator):
-    """Zero-positive detector of performance anomalies (AutoPerf, §3).
+    """Detector of performance anomalies that is trained on good runs only (AutoPerf, §3).
 
-    A sample is anomalous if its reconstruction error exceeds mean + 2 standard deviations of the errors in
-    training (§3.3.2), and by the paper's rule ("any") so is a run with such a sample (§3.3, §3.5). The
-    more samples a run has, the more good runs are anomalous by that rule. The default rule ("distance") compares
-    distances with those of good runs: of each function in a run, the median and the 90 % quantile of the samples'
-    distances are taken, of good runs by autoencoders that were trained without them. A run is anomalous if one of
-    these is larger than in good runs, at a false-alarm probability of `alpha` (Bonferroni over the two and over
-    functions; see `p_value_of_distance`).
+    A sample is anomalous if its reconstruction error exceeds mean + 2 standard deviations of the errors in training
+    (§3.3.2). The paper's rule ("any") calls a run with such a sample anomalous (§3.3, §3.5). By that rule, good runs
+    with many samples are anomalous too.
+
+    The default rule ("distance") compares the distances of samples with those of good runs. It computes the median and
+    the 90 % quantile of the distances for each function. A run is anomalous if one of them is larger than in good
+    runs, at a false-alarm probability of `alpha` (Bonferroni over the two and over functions; see
+    `p_value_of_distance`). Good runs are scored by autoencoders that were trained without them.
 
     Parameters
     ----------
     autoencoder : estimator, default Autoencoder()
-        Cloned for each cluster, with a random_state drawn from the detector's. Any estimator with score_samples
-        (higher is more normal, never above 0); `causes` also needs squared_errors.
+        Model that is cloned for each cluster. Any estimator with the method score_samples (higher is more normal, never
+        above 0). `causes` also needs squared_errors.
     rule : {"distance", "any"}, default "distance"
-        What makes a run anomalous. It may be changed after fitting.
+        Rule that makes a run anomalous. It may be changed after fitting.
     max_clusters : int, default 10
-        Most clusters of functions tried; 1 for one autoencoder for all.
+        Largest number of clusters of functions to try. 1 means one autoencoder for all functions.
     folds : int >= 2, default 5
-        Number of folds that good runs are held out in.
+        Number of folds for scoring good runs.
     alpha : float, default 0.005
-        Nominal false-alarm probability per run. A quarter of the 2 % that are tolerable, because runs on new inputs
+        Nominal false-alarm probability per run. It is a quarter of the tolerable 2 %, because runs on new inputs
         differ more than a few dozen good runs show.
     random_state : int, numpy.random.RandomState or None
         Seed of the clusters and of the autoencoders' initial weights.
@@ -71,17 +82,15 @@ class AutoPerf(BaseEstimator):
     Attributes
     ----------
     counters_ : list of str
-        Columns of the samples that are counters.
+        Names of the counters.
     clusters_ : dict of str to int
-        Number of each function's cluster in `models_`.
+        Number of the cluster in `models_`, keyed by function.
     models_ : list of cmlib.anomaly.clusters.FittedCluster
         Autoencoder and threshold of each cluster.
     history_ : DataFrame
-        k, autoencoders, false_positive_rate for each number of clusters tried (Fig. 8).
+        One row per number of clusters k that was tried (Fig. 8). Columns: k, autoencoders and false_positive_rate.
     held_out_ : DataFrame
-        A row for each good run and function, from autoencoders that were trained without the run: run, function,
-        exceeding and samples (numbers of samples above the threshold and in all), distance_p50 and distance_p90
-        (distance that half, and a tenth, of the samples exceed).
+        Distances of good runs from autoencoders that were trained without the run, with the columns of `summarize`.
     """
 
     autoencoder: BaseEstimator | None = None
@@ -99,12 +108,11 @@ class AutoPerf(BaseEstimator):
         Parameters
         ----------
         runs : sequence of DataFrame
-            Normalized samples: columns function, location, and the counters. At least two runs; `stopping_run`
-            finds how many are enough.
+            At least two runs with normalized samples. Columns: function, location, and the counters. `stopping_run`
+            finds how many runs are enough.
         y : ignored
         others : sequence of DataFrame, optional
-            Good runs for `held_out_` alone, with all functions of `runs`. By default it is computed by
-            cross-validation over `runs`, with autoencoders of the same topology.
+            Further good runs for `held_out_`. By default `held_out_` is computed by cross-validation over `runs`.
 
         Returns
         -------
@@ -113,8 +121,8 @@ class AutoPerf(BaseEstimator):
         Raises
         ------
         ValueError
-            If there are fewer than 2 runs, they differ in their counters, or hold values that aren't finite,
-            or the settings don't go together.
+            If there are fewer than 2 runs, if they differ in their counters, if a value is not finite, or if the
+            rule is unknown.
         """
         runs = list(runs)
         if len(runs) < 2:
@@ -140,22 +148,22 @@ class AutoPerf(BaseEstimator):
         Parameters
         ----------
         run : DataFrame
-            Normalized samples: columns function, location, and the counters.
+            Normalized samples. Columns: function, location, and the counters.
 
         Returns
         -------
         ndarray of float, shape (n_samples,)
-            Square root of reconstruction error over threshold; above 1 the sample is anomalous.
+            Square root of reconstruction error / threshold. Above 1 a sample is anomalous.
 
         Raises
         ------
         ValueError
-            If a counter or a function wasn't there in the good runs, or a value isn't finite.
+            If a counter or a function was not in the good runs, or a value is not finite.
         """
         return distances(self._known([run]), self.clusters_, self.models_)
 
     def summarize(self, runs: Sequence[pd.DataFrame]) -> pd.DataFrame:
-        """Summarize the samples' distances by run and function.
+        """Summarize the distances of samples per run and function.
 
         Parameters
         ----------
@@ -165,7 +173,7 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         DataFrame
-            Columns run (number), function, exceeding, samples, distance_p50, distance_p90, as in `held_out_`.
+            One row per run and function, from :func:`cmlib.anomaly.samples.summarize`.
 
         Raises
         ------
@@ -176,7 +184,7 @@ class AutoPerf(BaseEstimator):
         return summarize(samples, distances(samples, self.clusters_, self.models_))
 
     def p_values_of(self, runs: Sequence[pd.DataFrame]) -> pd.DataFrame:
-        """Compute the p-value of each run and function: the probability of such distances in a good run.
+        """Compute the p-value of each run and function.
 
         Parameters
         ----------
@@ -186,8 +194,8 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         DataFrame
-            That of `summarize` with the column p_value (0-1, corrected for the two distances but not for the number
-            of functions).
+            The result of `summarize` with the column p_value: the probability (0-1) of such distances in a good run.
+            It is corrected for the two distances, but not for the number of functions.
         """
         summaries, good = self.summarize(runs), dict(list(self.held_out_.groupby("function")))
         p_values = [
@@ -197,17 +205,17 @@ class AutoPerf(BaseEstimator):
         return summaries.assign(p_value=np.minimum(1, 2 * np.min(p_values, axis=1)))
 
     def predict(self, run: pd.DataFrame) -> bool:
-        """Tell whether a run is anomalous, by `rule`.
+        """Predict whether a run is anomalous.
 
         Parameters
         ----------
         run : DataFrame
-            Normalized samples: columns function, location, and the counters.
+            Normalized samples. Columns: function, location, and the counters.
 
         Returns
         -------
         bool
-            True if it is anomalous.
+            True if the run is anomalous by `rule`.
 
         Raises
         ------
@@ -217,7 +225,7 @@ class AutoPerf(BaseEstimator):
         return self.predict_runs([run])[0]
 
     def predict_runs(self, runs: Sequence[pd.DataFrame]) -> list[bool]:
-        """Tell of each of several runs whether it is anomalous, by `rule`.
+        """Predict for each of several runs whether it is anomalous.
 
         Parameters
         ----------
@@ -227,7 +235,7 @@ class AutoPerf(BaseEstimator):
         Returns
         -------
         list of bool
-            One a run; empty if there is no run.
+            True for a run that is anomalous by `rule`. Empty if there are no runs.
 
         Raises
         ------
@@ -243,24 +251,28 @@ class AutoPerf(BaseEstimator):
         return (p_values.min() * p_values.size() <= self.alpha).tolist()
 
     def causes(self, run: pd.DataFrame, *, beyond: float = 1.0) -> pd.DataFrame:
-        """Rank counters by how much they make samples anomalous, by majority vote (§3.5).
+        """Rank counters by their part in the anomaly, by majority vote (§3.5).
 
-        Each anomalous sample ranks the counters by their part of its reconstruction error; counters are sorted by
-        how often they are first, then second, and so on.
+        Each anomalous sample ranks the counters by their part of its reconstruction error. Counters are sorted by how
+        often they are first, then second, and so on.
 
         Parameters
         ----------
         run : DataFrame
-            Normalized samples: columns function, location, and the counters.
+            Normalized samples. Columns: function, location, and the counters.
         beyond : float, default 1.0
-            Samples farther than this vote; 1 is the threshold, see `distances`.
+            Smallest distance of a sample that votes. 1 is the threshold of anomalous samples.
 
         Returns
         -------
         DataFrame
-            A row per counter, the cause first: counter, votes (samples where it comes first), share (of the
-            error, mean), times_usual (its median, as a multiple of the good samples'; infinite where that is
-            0), and function and location of most of the samples where it comes first. Empty if no sample votes.
+            One row per counter, the most likely cause first. Empty if no sample votes. Columns:
+
+            - counter: name
+            - votes: number of samples that rank it first
+            - share: mean share of the reconstruction error
+            - times_usual: median, as a multiple of the median of good samples (infinite if that is 0)
+            - function, location: of most of the samples that rank it first
         """
         exceeding = run[self.distances(run) > beyond]
         if exceeding.empty:
@@ -282,7 +294,7 @@ class AutoPerf(BaseEstimator):
         return frame.join(pd.DataFrame(locations, columns=list(LOCATION_COLUMNS)))
 
     def _compute_errors(self, values, cluster):
-        """Compute each sample's squared error of each counter (array), by the model of its cluster."""
+        """Compute the squared error of each sample and counter, by the model of the cluster."""
         errors = np.empty_like(values)
         for number in np.unique(cluster):
             members = cluster == number
@@ -290,7 +302,7 @@ class AutoPerf(BaseEstimator):
         return errors
 
     def _compare_with_usual(self, values, cluster):
-        """Compute the medians of the counters as multiples of those of the good samples; infinite where these are 0."""
+        """Compute the median of each counter as a multiple of that of good samples; infinite if that is 0."""
         usual = np.stack([self.models_[number].usual for number in cluster])
         unseen = np.where(values > 0, np.inf, 0.0)
         return np.median(np.divide(values, usual, out=unseen, where=usual > 0), axis=0)
@@ -301,7 +313,7 @@ class AutoPerf(BaseEstimator):
             raise InputError(f"rule {self.rule!r}: it can be 'distance' or 'any'")
 
     def _model(self, runs):
-        """Return the unfitted autoencoder that is cloned for each cluster, with its seed and smallest range set."""
+        """Return the unfitted autoencoder with its seed and smallest range."""
         model = clone(Autoencoder() if self.autoencoder is None else self.autoencoder)
         model.set_params(random_state=self._seed)
         if model.get_params().get("smallest_range", 0) is None:
@@ -321,7 +333,7 @@ class AutoPerf(BaseEstimator):
 
 
 def _find_most_common_location(samples, is_voting):
-    """Return function and location of most of the voting samples, or of all samples if none votes."""
+    """Return the most common function and location of the voting samples, or of all samples if none votes."""
     if is_voting.any():
         samples = samples[is_voting]
     located = zip(samples["function"], samples["location"], strict=True)
@@ -329,10 +341,17 @@ def _find_most_common_location(samples, is_voting):
 
 
 def vote(rankings):
-    """Sort the counters (array of numbers) by how many samples rank them first, then second, and so on.
+    """Sort counters by how often they are ranked first, then second, and so on.
 
-    `rankings` has a row per sample: the numbers of the counters, the one with the largest part of the sample's
-    error first.
+    Parameters
+    ----------
+    rankings : ndarray of int, shape (n_samples, n_counters)
+        Numbers of the counters in each sample, the counter with the largest part of the error first.
+
+    Returns
+    -------
+    ndarray of int, shape (n_counters,)
+        Numbers of the counters.
     """
     n_counters = rankings.shape[1]
     votes = np.stack([np.bincount(place, minlength=n_counters) for place in rankings.T])

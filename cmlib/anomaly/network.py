@@ -1,30 +1,46 @@
-"""Train small sigmoid autoencoders with tied weights, in compiled loops, one model after the other.
+"""Train small sigmoid autoencoders with tied weights, in compiled loops.
 
-:func:`train` takes scaled samples and topologies, and returns the models and their errors; :func:`reconstruct`
-applies a model. Here a model is one array: of each layer the weights (n_in, n_out), the biases (n_out,) and the
-biases of its decoder (n_in,). Samples of a batch are along the last axis, so that loops over them are vectorized.
-Inputs are checked by `Autoencoder`, not here.
+:func:`train` trains models on scaled samples, and :func:`reconstruct` applies a model. In the loops, a model is one
+array. It contains for each layer the weights (n_in, n_out), the biases (n_out,) and the biases of the decoder (n_in,).
+Samples of a batch are along the last axis, because loops over them are vectorized. Inputs are checked by `Autoencoder`.
 """
 
 import numba
 import numpy as np
 from scipy.special import expit
 
-# There are no NaN here, and sums may be computed in any order; otherwise loops would not be vectorized.
+# Values are never NaN, and sums may be computed in any order. Without these assumptions, loops are not vectorized.
 _compiled = numba.njit(
     cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "arcp", "nnan", "ninf"}
 )
 
 
 def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed):
-    """Train a tied-weight sigmoid autoencoder for each pair of topology and seed, on the same samples.
+    """Train an autoencoder for each pair of topology and seed, on the same samples.
 
-    `x` is an array (n_samples, n_features) of samples scaled to 0-1. `topologies` (widths of the encoding layers
-    without the input) and `seeds` (of the initial weights) are lists of one length; `epochs` is how often all
-    samples are used, `batch_size` the samples after which the weights are changed, `learning_rate` that of Adam;
-    `order_seed` decides the order of the samples. Returns a list of models, each a list of layers (weight (n_in,
-    n_out), bias (n_out,), back_bias (n_in,)), and an array of their mean reconstruction errors (squared, summed
-    over features) in the last epoch.
+    Parameters
+    ----------
+    x : ndarray, shape (n_samples, n_features)
+        Samples, scaled to 0-1.
+    topologies : list of tuple of int, length n_models
+        Widths of the encoding layers without the input.
+    seeds : list, length n_models
+        Seeds of the initial weights.
+    epochs : int
+        Passes over the samples.
+    batch_size : int
+        Samples per change of the weights.
+    learning_rate : float
+        Learning rate of Adam.
+    order_seed : int
+        Seed of the order of the samples.
+
+    Returns
+    -------
+    models : list of list of (weight (n_in, n_out), bias (n_out,), back_bias (n_in,))
+        Layers of each model.
+    errors : ndarray, shape (n_models,)
+        Mean reconstruction error in the last epoch: squared, and summed over features.
     """
     x = np.ascontiguousarray(x, dtype=np.float32)
     rng = np.random.default_rng(order_seed)
@@ -39,19 +55,19 @@ def train(x, topologies, seeds, *, epochs, batch_size, learning_rate, order_seed
 
 
 def reconstruct(layers, x):
-    """Encode and decode samples by an autoencoder.
+    """Encode and decode samples.
 
     Parameters
     ----------
     layers : list of (weight (n_in, n_out), bias (n_out,), back_bias (n_in,))
-        The encoding layers; the decoder has the transposed weights and `back_bias`.
+        Encoding layers. The decoder has the transposed weights and `back_bias`.
     x : ndarray, shape (n_samples, n_features)
         Scaled samples.
 
     Returns
     -------
     ndarray of float, shape (n_samples, n_features)
-        The reconstructed samples, between 0 and 1.
+        Reconstructed samples, between 0 and 1.
     """
     for weight, bias, _ in layers:
         x = expit(x @ weight + bias)
@@ -61,7 +77,7 @@ def reconstruct(layers, x):
 
 
 def _make_model(widths, seed):
-    """Make a model with zero biases and random weights: Glorot's uniform range times four, as is usual for sigmoids."""
+    """Make a model with zero biases and uniform random weights (four times Glorot's range, as usual for sigmoids)."""
     rng, parts = np.random.default_rng(seed), []
     for n_in, n_out in zip(widths, widths[1:], strict=False):
         limit = 4 * np.sqrt(6 / (n_in + n_out))
@@ -81,7 +97,7 @@ def _split_layers(model, widths):
 
 @_compiled
 def _allocate_buffers(widths, batch_size):
-    """Allocate the activations of encoder and decoder, (n_layers, n_features, batch_size), and two gradients."""
+    """Allocate activations of encoder and decoder, (n_layers, n_features, batch_size), and two gradients."""
     shape = (len(widths), widths[0], batch_size)
     activations = np.empty(shape, np.float32), np.empty(shape, np.float32)
     return *activations, np.empty(shape[1:], np.float32), np.empty(shape[1:], np.float32)
@@ -124,7 +140,7 @@ def _update_weights(model, gradient, means, squares, n_steps, learning_rate):
 
 @_compiled
 def _compute_gradient(model, widths, count, encoded, decoded, grad, grad_next, gradient):
-    """Write the derivative of the mean loss by the model to `gradient`; return the summed loss of `encoded[0]`."""
+    """Write the derivative of the mean loss by the weights to `gradient`; return the summed loss."""
     starts = _find_layers(widths)
     _encode(model, widths, starts, encoded, count)
     decoded[-1] = encoded[-1]
@@ -137,7 +153,7 @@ def _compute_gradient(model, widths, count, encoded, decoded, grad, grad_next, g
 
 @_compiled
 def _find_layers(widths):
-    """Find the position in the model of the first weight of each layer."""
+    """Return the position of the first weight of each layer in a model."""
     starts = np.zeros(len(widths), np.int64)
     for layer in range(len(widths) - 1):
         n_in, n_out = widths[layer], widths[layer + 1]
@@ -177,7 +193,10 @@ def _compute_loss(x, reconstructed, n_features, count, grad):
 
 @_compiled
 def _differentiate_decoder(model, widths, starts, decoded, count, grad, grad_next, gradient):
-    """Set `gradient` to the derivatives by the decoder; return the array with the rest of the chain, and the other."""
+    """Write the derivatives by the decoder to `gradient`.
+
+    Returns the array with the derivative by the innermost layer, and the other buffer.
+    """
     for layer in range(len(widths) - 1):
         n_in, n_out, start = widths[layer], widths[layer + 1], starts[layer]
         _propagate_back(grad, decoded[layer], gradient[start + n_in * n_out + n_out :], n_in, count)
@@ -190,7 +209,7 @@ def _differentiate_decoder(model, widths, starts, decoded, count, grad, grad_nex
 
 @_compiled
 def _differentiate_encoder(model, widths, starts, encoded, count, grad, grad_next, gradient):
-    """Add the derivatives by the encoder, which has the same weights as the decoder, to `gradient`."""
+    """Add the derivatives by the encoder to `gradient`, because encoder and decoder have the same weights."""
     for layer in range(len(widths) - 2, -1, -1):
         n_in, n_out, start = widths[layer], widths[layer + 1], starts[layer]
         _propagate_back(grad, encoded[layer + 1], gradient[start + n_in * n_out :], n_out, count)
@@ -204,7 +223,7 @@ def _differentiate_encoder(model, widths, starts, encoded, count, grad, grad_nex
 def _multiply(weight, n_from, n_to, from_step, to_step, x, z, count):
     """Write ``z[j] = sum over i of weight[i * from_step + j * to_step] * x[i]``.
 
-    This is a product by a matrix or by its transpose, depending on the steps.
+    It is the product with a matrix or with its transpose, depending on the steps.
     """
     for j in range(n_to):
         for s in range(count):
@@ -230,8 +249,8 @@ def _add_products(x, n_x, y, n_y, gradient, count):
 def _propagate_back(grad, activation, gradient, n, count):
     """Propagate a gradient back through a sigmoid, in place.
 
-    On entry `grad` is the derivative by the sigmoid's output, on exit that by its input. Its sums over the samples
-    are written to `gradient`, the derivative by the biases.
+    At first `grad` is the derivative by the output of the sigmoid, afterwards by its input. The sums over the samples
+    are the derivative by the biases and are written to `gradient`.
     """
     for i in range(n):
         total = np.float32(0)
@@ -243,7 +262,7 @@ def _propagate_back(grad, activation, gradient, n, count):
 
 @_compiled
 def _activate(z, bias, n, count):
-    """Add biases and apply the sigmoid, in place; by tanh's rational approximation to single precision."""
+    """Add biases and apply the sigmoid, in place, by a rational approximation of tanh in single precision."""
     for i in range(n):
         for s in range(count):
             x = min(max(np.float32(0.5) * (z[i, s] + bias[i]), np.float32(-7.9)), np.float32(7.9))

@@ -1,9 +1,8 @@
-"""Join, scale and summarize tables of normalized samples, as AutoPerf takes them.
+"""Join, scale and summarize samples for AutoPerf.
 
-A sample has the counts of one passage through a region of code (usually a function), divided by its instructions or
-its work; a run is a DataFrame, a row per sample: function, location (file and line), and a column per counter.
-:func:`gather` joins runs, :func:`summarize` returns the distances of samples by run and function. Raises a ValueError
-if runs differ in their counters, or hold values that are not finite.
+A sample contains the counts of one call of a function or another region of code, divided by its instructions or its
+work. A run is a DataFrame with one row per sample: function, location (file and line), and one column per counter.
+:func:`gather` joins runs, and :func:`summarize` summarizes distances of samples per run and function.
 """
 
 import numpy as np
@@ -14,25 +13,27 @@ from cmlib.locations import LOCATION_COLUMNS
 
 __all__ = ["smallest_range"]
 
-# Smallest relevant range of a counter: an event in a million instructions, or in a quarter of a millisecond.
+# Smallest relevant range of a counter: one event per million instructions, or per quarter of a millisecond.
 _PER_INSTRUCTION, _PER_NANOSECOND = 1e-6, 4e-6
 
-# Columns with the distance that half, and a tenth, of a run's samples exceed.
+# Columns with the median and the 90 % quantile of the distances.
 DISTANCES = ("distance_p50", "distance_p90")
 
 
 def smallest_range(samples: pd.DataFrame) -> float:
-    """Return the smallest range that a counter is scaled by, so that irrelevant differences stay small.
+    """Return the smallest range of a counter that is relevant.
+
+    Counters with a smaller range are scaled by it. Their differences stay small.
 
     Parameters
     ----------
     samples : DataFrame
-        Normalized samples, events per instruction; or per nanosecond, if they hold ``task-clock``.
+        Normalized samples: events per instruction, or per nanosecond if there is a column ``task-clock``.
 
     Returns
     -------
     float
-        An event in a million instructions, or in a quarter of a millisecond [unit of the samples].
+        One event per million instructions, or per quarter of a millisecond [unit of the samples].
     """
     if "task-clock" in samples:
         return _PER_NANOSECOND * float(samples["task-clock"].median())
@@ -40,11 +41,19 @@ def smallest_range(samples: pd.DataFrame) -> float:
 
 
 def usual_range(X, smallest_range):
-    """Compute the usual range of each counter: from its 5 % quantile to its 95 % quantile.
+    """Compute the range between the 5 % and the 95 % quantile of each counter.
 
-    `X` is an array of shape (n_samples, n_counters). Returns two arrays of shape (n_counters,), in the unit of X:
-    the 5 % quantile and the width of the range. The width is at least `smallest_range`, or 1e-6 if that is None,
-    and always above 0.
+    Parameters
+    ----------
+    X : ndarray, shape (n_samples, n_counters)
+        Normalized counts.
+    smallest_range : float or None
+        Smallest width of a range [unit of X]. None means 1e-6.
+
+    Returns
+    -------
+    low, width : ndarray, shape (n_counters,)
+        5 % quantile, and width of the range [unit of X]. The width is always above 0.
     """
     low, high = np.quantile(X, [0.05, 0.95], axis=0)
     least = _PER_INSTRUCTION if smallest_range is None else smallest_range
@@ -52,11 +61,24 @@ def usual_range(X, smallest_range):
 
 
 def gather(runs, counters):
-    """Join the samples of runs to one DataFrame of the counters, indexed by number of the run and function.
+    """Join the samples of several runs.
 
-    `runs` are DataFrames, a row per sample: function, location, and the counters; `counters` is the list of the
-    latter's names, which orders the columns. Raises a ValueError if a run has other counters, no samples, or values
-    that are not finite.
+    Parameters
+    ----------
+    runs : sequence of DataFrame
+        Runs with one row per sample: function, location, and the counters.
+    counters : list of str
+        Names of the counters.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by number of the run and by function. Columns: the counters, in the order of `counters`.
+
+    Raises
+    ------
+    ValueError
+        If a run has other counters, no samples, or values that are not finite.
     """
     for run in runs:
         counted = [column for column in run if column not in LOCATION_COLUMNS]
@@ -75,7 +97,7 @@ def gather(runs, counters):
 
 
 def summarize(samples, distances):
-    """Summarize the samples' distances by run and function.
+    """Summarize the distances of samples per run and function.
 
     Parameters
     ----------
@@ -87,8 +109,11 @@ def summarize(samples, distances):
     Returns
     -------
     DataFrame
-        Columns run, function, exceeding, samples, distance_p50, distance_p90: counts of samples beyond the threshold
-        and in all, and the distance that half, and a tenth, of them exceed.
+        One row per run and function. Columns:
+
+        - run, function: number of the run, and name of the function
+        - exceeding, samples: number of samples above the threshold, and of all samples
+        - distance_p50, distance_p90: median and 90 % quantile of the distances
     """
     table = pd.DataFrame({"distance": distances, "beyond": distances > 1}, samples.index)
     grouped = table.groupby(["run", "function"], sort=False)

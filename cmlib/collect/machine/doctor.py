@@ -77,6 +77,7 @@ def examine(root: str | Path = "/") -> Examination:
     Returns
     -------
     Examination
+        Numbers of counters, findings, and the description of the machine.
     """
     machine = host.describe(root)
     others, busy = tuple(host.counting_processes(root)), ""
