@@ -1,8 +1,12 @@
-"""Fit the model of the cost of misses to measurements, and measure how good its predictions are.
+"""Fit the model of the cost of misses, and measure how good its predictions are.
 
-:func:`changes` reads the measurements: programs whose misses were changed by another cache size or by fewer
-prefetchers. :func:`learn` fits a model. :func:`held_out` predicts each suite with a model that was fitted to the other
-suites, and :func:`coverage` summarizes these predictions.
+The measurements are from programs with changed misses. The misses changed because the cache had another size or because
+prefetchers were switched off.
+
+- :func:`changes` reads the measurements.
+- :func:`learn` fits a model.
+- :func:`held_out` predicts each suite of programs with a model that was fitted to the other suites.
+- :func:`coverage` summarizes these predictions.
 """
 
 from collections.abc import Sequence
@@ -54,10 +58,9 @@ def changes(settings: Sequence[str] = LARGER_CACHE) -> tuple[pd.DataFrame, pd.Se
 
 
 def learn(X: pd.DataFrame, y: pd.Series, *, other_processor: bool = False) -> PooledCost:
-    """Fit a model of the cost of misses, and calibrate its prediction intervals.
+    """Fit a model of the cost of misses, and calibrate the prediction intervals.
 
-    Intervals are calibrated for 90 % of the programs of a new suite, for all cache sizes at once. Notes describe the
-    method.
+    The intervals are calibrated for 90 % of the programs of a new suite, for all cache sizes at once.
 
     Parameters
     ----------
@@ -75,10 +78,10 @@ def learn(X: pd.DataFrame, y: pd.Series, *, other_processor: bool = False) -> Po
 
     Notes
     -----
-    The method is cross-conformal prediction. The changes of each suite are predicted by a model that was fitted to the
-    other suites. Each error is divided by the standard deviation of its prediction. Each program has several such
-    quotients, of which the largest is used. The half-width is the 90 % quantile over the programs of a suite, for the
-    suite with the largest quantile.
+    The method is cross-conformal prediction. The changes of each suite are predicted with a model that was fitted to
+    the other suites. Each error is divided by the standard deviation of the prediction. The largest of these ratios is
+    taken for each program. Each suite has a 90 % quantile of these ratios over the programs. The half-width is the
+    largest quantile of all suites.
     """
     model = _fit(X, y, other_processor)
     _set_widths(model, X, _predict_each_suite(X, y, other_processor))
@@ -210,9 +213,10 @@ def _calibrate_constant_widths(X, predictions):
 
 
 def _find_largest_quantile(values, X):
-    """Return the quantile COVERAGE of the suite with the largest quantile, with conformal correction.
+    """Return the largest quantile of all suites, with conformal correction.
 
-    Only the largest value of each program is used, so the quantile is valid for all changes of a program at once.
+    The quantile of a suite is over programs, and the probability is COVERAGE. Only the largest value of each program is
+    used. The quantile is therefore valid for all changes of a program at once.
     """
     largest = values.groupby([X["suite"].loc[values.index], X["program"].loc[values.index]]).max()
     quantiles = []

@@ -37,7 +37,7 @@ class Prediction(NamedTuple):
     known : bool
         True if the program's own intervals determine the cost. Otherwise the cost is mostly based on other programs.
     reason : str
-        Reason why the intervals do not determine the cost; "" if they do.
+        Reason why the intervals do not determine the cost. Empty if they do.
     """
 
     change: float
@@ -57,7 +57,7 @@ def predict_change(
     misses: str | None = None,
     model: PooledCost | None = None,
 ) -> Prediction:
-    """Predict the change of cycles per instruction for a change of misses per instruction.
+    """Predict the change of cycles for a change of misses, both per instruction.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def predict_change(
     misses_run : DataFrame
         Intervals of a run with misses of loads. It may be the same run.
     change : float
-        Change of misses per instruction; negative for fewer misses.
+        Change of misses per instruction. Negative for fewer misses.
     stores_change : float, optional
         Change of the misses of stores per instruction. Default: in proportion to `change`.
     misses : str, optional
@@ -88,8 +88,8 @@ def predict_change(
     Notes
     -----
     The intervals are calibrated for 90 % of the programs of a new suite, for all cache sizes at once. Their coverage
-    was measured on four suites, each with a model that was fitted to the others. `docs/cost.md` summarizes the results,
-    and `data/cost/coverage.csv` contains them.
+    was measured on four suites. The model for each suite was fitted to the other suites. `docs/cost.md` summarizes the
+    results, and `data/cost/coverage.csv` contains them.
     """
     row = rates_row(rates(cycles_run, misses_run, misses=misses)).assign(change=float(change))
     if stores_change is not None:
@@ -105,7 +105,7 @@ def predict_change(
 
 
 def rates_row(intervals):
-    """Summarize the intervals of a program in one row for :class:`cmlib.cost.PooledCost`.
+    """Summarize the intervals of a program in one row.
 
     Parameters
     ----------
@@ -115,10 +115,11 @@ def rates_row(intervals):
     Returns
     -------
     DataFrame
-        One row. Columns:
+        One row for :class:`cmlib.cost.PooledCost`. Columns:
 
-        - ``cycles``, ``misses`` and ``stores``: means per instruction. ``stores`` is 0 if it was not counted.
-        - ``slope``: slope of cycles over misses [cycles per miss], with its standard error ``stderr``
+        - ``cycles``, ``misses`` and ``stores``: means per instruction. ``stores`` is 0 if not counted.
+        - ``slope``: slope of cycles over misses [cycles per miss]
+        - ``stderr``: standard error of the slope
         - ``intervals``: number of intervals
     """
     cycles_per_miss, stderr = slope(intervals["cycles"], intervals["misses"])
@@ -127,7 +128,7 @@ def rates_row(intervals):
 
 
 def reason_unreliable(row: pd.Series | dict) -> str:
-    """Return the reason why a program's intervals do not determine the cost of its misses.
+    """Return why a program's intervals do not determine the cost of a miss.
 
     Parameters
     ----------

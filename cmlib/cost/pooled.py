@@ -1,7 +1,8 @@
 """Model the cost of a cache miss.
 
-:class:`PooledCost` combines two sources: the slope of cycles over misses in a program's intervals, and the costs that
-were measured for other programs. :func:`default_cost_model` returns the fitted model of cmlib.
+:class:`PooledCost` combines two kinds of measurements. The first is the slope of cycles over misses in a program's
+intervals. The second are the costs that were measured for other programs. :func:`default_cost_model` returns a fitted
+model.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _FITTED = ("center_", "spread_", "slope_error_", "store_weight_", "half_width_")
 
 
 class PooledCost:
-    """Predict the change of cycles per instruction from a change of misses per instruction.
+    """Predict the change of cycles for a change of misses, both per instruction.
 
     Parameters
     ----------
@@ -50,17 +51,17 @@ class PooledCost:
     center_, spread_, slope_error_, store_weight_ : float
         Constants of the model, which Notes explain. :meth:`fit` sets them.
     half_width_ : float
-        Half-width of a prediction interval [standard deviations of the prediction]. :func:`cmlib.cost.learn` sets it,
-        and :meth:`fit` does not. It must be calibrated with programs to which the model was not fitted.
+        Half-width of a prediction interval [standard deviations of the prediction]. :func:`cmlib.cost.learn` sets it.
+        :meth:`fit` does not, because other programs are needed to calibrate it.
 
     Notes
     -----
-    Each program has one cost c of a miss of a load [cycles]. Its logarithm is normally distributed over programs::
+    Each program has one cost c of a miss of a load [cycles]. The logarithm of c is normally distributed over programs::
 
         log c ~ N(log(center * (1 + store_weight * s)), spread²)
 
-    Here s is the number of misses of stores per miss of a load. Misses of stores cost cycles, too. The model adds their
-    cost to c, because it has no separate cost for them.
+    Here s is the number of misses of stores per miss of a load. Misses of stores cost cycles, too. Their cost is
+    included in c.
 
     Two limits truncate the distribution. A miss of a load costs no more than the latency of memory. Without misses, the
     program still takes at least 1/width cycles per instruction.
@@ -184,8 +185,8 @@ class PooledCost:
     def scale(self, X: pd.DataFrame) -> np.ndarray:
         """Return the standard deviations of the predictions [cycles per instruction].
 
-        The variance is the sum of two variances: the variance of the cost given the slope, and the square of `min_std`
-        percent of the cycles.
+        The variance of a prediction is the sum of two variances. The first is the variance of the cost of a miss. The
+        second is the square of `min_std` percent of the cycles.
 
         Parameters
         ----------
@@ -268,9 +269,9 @@ class PooledCost:
     def _convert_change(self, X):
         """Return the change of misses per instruction that is multiplied by the cost of a miss.
 
-        The cost of a miss of a load includes the cost of the misses of stores that usually accompany it. If the change
-        of the misses of stores is known, both changes are added with their weights. The sum is divided by the weight of
-        one miss of a load with its misses of stores.
+        The cost of a miss of a load includes the cost of the misses of stores. If the change of the misses of stores is
+        known, the two changes are added with their weights. The sum is divided by the weight of one miss of a load with
+        its misses of stores.
         """
         change = X["change"]
         if "stores_change" not in X:

@@ -68,10 +68,10 @@ def savings_without_misses(
         - ``event``: the event that is used
         - ``counts``: what the event counts
         - ``overstates``: True if the event counts more than misses of loads
-        - ``percent``: cycles saved [% of all cycles] at the nominal latency of the processor; None if not known
+        - ``percent``: cycles saved [% of all cycles] at the nominal latency of the processor. None if not known
         - ``low`` and ``high``: range over plausible latencies of memory, 200 to 790 cycles. It is not a confidence
           interval.
-        - ``reason``: reason why no estimate is possible; "" if there is an estimate
+        - ``reason``: reason why no estimate is possible. Empty if there is an estimate
         - ``runs``: number of runs with an estimate
         - ``of_runs``: number of all runs
 
@@ -98,7 +98,7 @@ def savings_without_misses(
 
 
 def _list_miss_events(counts, costs):
-    """List the events that count misses of a cache; empty without instructions and cycles."""
+    """List the events that count misses of a cache. Empty without instructions and cycles."""
     if not {"instructions", "cycles"} <= set(counts):
         return []
     return [event for event in counts if costs.kind(event) in _MISSES]
@@ -140,8 +140,12 @@ def _combine_runs(misses, estimates_by_event, n_runs, shares):
 def _rate_event(event, estimates):
     """Return a tuple that is larger for a better event.
 
-    It compares, in this order: whether a run has an estimate, whether the event counts only loads, the number of runs
-    with an estimate, and the mean running share.
+    These properties are compared in this order:
+
+    - True if any run has an estimate
+    - True if the event counts only loads
+    - number of runs with an estimate
+    - mean running share (fraction of the time in which the event was counted)
     """
     n_reliable = sum(not estimate["reason"] for estimate in estimates)
     counts_loads = bool(_OF_LOADS.search(event.lower()))

@@ -1,6 +1,6 @@
-"""Compute cycles and misses per instruction in each interval, and the slope of cycles over misses.
+"""Compute cycles and misses per instruction, and the slope of cycles over misses.
 
-:func:`rates` takes the counts of a run and returns one row per interval. :func:`slope` returns the slope and its
+:func:`rates` takes the counts of a run and returns one row per interval. :func:`slope` returns the slope and the
 standard error.
 """
 
@@ -26,12 +26,12 @@ def rates(cycles_run: pd.DataFrame, misses_run: pd.DataFrame, *, misses: str | N
     Parameters
     ----------
     cycles_run : DataFrame
-        One row per interval. Columns: instructions, cycles and optionally misses of stores. The counts are those of the
-        interval, or cumulative. Column names are names of perf (``LLC-store-misses``) or its constants
+        One row per interval. Columns: instructions, cycles and optionally misses of stores. Counts may be cumulative.
+        Column names are names of perf (``LLC-store-misses``) or constants of its interface
         (``#PERF_COUNT_HW_CACHE_LL_MISS_W``). Rows with a NaN are ignored.
     misses_run : DataFrame
-        Instructions and misses of loads; may be `cycles_run`. Misses of another run are interpolated to equal shares of
-        all instructions.
+        Instructions and misses of loads. It may be `cycles_run`. The misses of another run are interpolated at equal
+        shares of all instructions.
     misses : str, optional
         Column with the misses. Default: misses of loads in the last-level cache.
 
@@ -60,7 +60,7 @@ def rates(cycles_run: pd.DataFrame, misses_run: pd.DataFrame, *, misses: str | N
 
 
 def slope(cycles: ArrayLike, misses: ArrayLike) -> tuple[float, float]:
-    """Estimate how many cycles one more miss costs, from the differences between neighboring parts of a run.
+    """Estimate how many cycles one more miss costs.
 
     Parameters
     ----------
@@ -72,13 +72,13 @@ def slope(cycles: ArrayLike, misses: ArrayLike) -> tuple[float, float]:
     slope : float
         Cycles per miss. It is 0 if cycles or misses are constant, or if there are fewer than two time scales.
     stderr : float
-        Standard error of the slope; infinite if the slope is 0 for one of these reasons.
+        Standard error of the slope. It is infinite if the slope is 0 for one of these reasons.
 
     Notes
     -----
     Parts of 1, 2, 4, … intervals are compared with their neighbors (Haar wavelets). Each length is a time scale. The
     slope is a weighted least-squares fit to the differences of all scales. The weight of a scale is the squared
-    correlation between its cycles and its misses. The correlation is low if misses are not the cause of the cycles. It
+    correlation of the differences of cycles and misses. This correlation is low if misses do not cause the cycles. It
     is also low if cycles and misses are from two runs that are not aligned. The standard error is estimated by leaving
     out one scale at a time (jackknife).
     """

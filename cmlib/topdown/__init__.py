@@ -1,12 +1,13 @@
-"""Top-down analysis: shares of the pipeline's slots by category, exact or bounded, from counts of hardware events.
+"""Find out what limits a program, by top-down analysis of its event counts.
 
-A slot is a place for one operation that the processor can begin in a cycle. Level 1 divides all slots into four
-categories: retired (used), or lost to the front end, the back end or bad speculation.
+A slot is an opportunity to begin one operation in a cycle. Top-down analysis divides all slots into four categories. A
+slot retires an operation, or it is lost to the front end, to the back end or to bad speculation.
 
-`summarize` takes the counts of a program's runs (DataFrames), and returns a dict that says what limits the program.
-`totals` returns the rates of events behind it, `bounds` the bounds of each category. `account` returns exact shares
-where all events of a table were counted; it raises a ValueError if the slots were not counted. What is not known is
-None or has wide bounds.
+:func:`summarize` takes the counts of a program's runs and returns a dict that names the limit. It uses these functions:
+
+- :func:`totals` computes the events per cycle.
+- :func:`bounds` computes a lower and an upper bound of each category from any events.
+- :func:`account` computes the exact share of each category. It needs all events of a top-down table.
 """
 
 import lazy_loader

@@ -41,18 +41,20 @@ class Bounds:
     Attributes
     ----------
     shares : DataFrame
-        One row per category, parents before their parts. Columns: ``parent`` (name of the category that contains this
-        one), ``low`` and ``high`` (the bounds, 0–1), and ``events`` (names of the events that bound this category
-        directly).
+        One row per category, parents before their parts. Columns:
+
+        - ``parent``: category that contains this one
+        - ``low`` and ``high``: lower and upper bound (0–1)
+        - ``events``: events that bound this category directly
     exact : bool
         True if every category of level 1 was counted or printed.
     gap : float
-        Sum of the shares of level 1, minus 1. It is 0 if some category was not counted, or if the difference is
-        smaller than the errors of the counts.
+        Sum of the shares of level 1, minus 1. It is 0 if some category was not counted, or if the difference is within
+        the errors of the counts.
     contradiction : float
         Largest difference between two bounds that contradict each other. It is 0 if no bounds do.
     doubtful : tuple of str
-        Events that are not used, because they do not count what their names say.
+        Events that are not used. They do not count what their names say.
     printed : bool
         True if the bounds are based on shares that the recording tool printed.
     printed_gap : float
@@ -187,7 +189,7 @@ class _PrintedShares:
 
     @classmethod
     def select(cls, printed, ranges):
-        """Select the shares of categories from all printed values, and compare them with the bounds of the counts."""
+        """Select the shares of categories from the printed values."""
         shares = {name: share for name, share in printed.items() if name in ranges.low}
         level_1 = {name: printed[name] for name in _LEVEL_1 if name in printed}
         missing = _compute_missing_share(level_1, printed.get(SIBLING, 0.0))
@@ -198,7 +200,7 @@ class _PrintedShares:
         return cls(shares, level_1, missing, contradicting)
 
     def can_be_used(self):
-        """Return True if level 1 was printed, adds up to 1, and does not contradict the counts."""
+        """Return True if the printed shares of level 1 add up to 1 and agree with the counts."""
         return bool(self.level_1) and not self.missing and not self.contradicting
 
     def is_complete(self):

@@ -45,7 +45,7 @@ class Category:
     about : str
         One sentence that describes these slots.
     advice : str
-        What a programmer can try to reduce them; "" if there is no advice.
+        What a programmer can try to reduce them. Empty if there is no advice.
     """
 
     name: str

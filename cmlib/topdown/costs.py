@@ -29,7 +29,7 @@ class Costs:
     source : str
         Where the numbers are from.
     table : str
-        Name of the processor's top-down table; "" if it has none.
+        Name of the processor's top-down table. Empty if it has none.
     width : tuple of float
         Smallest and largest number of slots per cycle. They differ only if the processor is not known.
     ghz : float

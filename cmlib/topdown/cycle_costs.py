@@ -58,7 +58,7 @@ class EventCost:
     name : str
         What the event counts, for example "mispredictions".
     count : float or None
-        Number of events in a run; None if not known.
+        Number of events in a run. None if not known.
     each : tuple of float
         Smallest and largest cost of one event [cycles].
     low, high : float
@@ -113,8 +113,8 @@ class CycleShare:
     def weight(self):
         """Return the share of the cycles (0–1) that is compared with thresholds.
 
-        For events that certainly cost cycles, this is the middle of the range. Other work may hide misses, so only a
-        quarter of their latency is used. In 605 recordings of SPEC, a last-level miss cost at most 110 cycles.
+        For events that certainly cost cycles, this is the middle of the range. Misses may be hidden by other work. Only
+        a quarter of their latency is used, because a last-level miss cost at most 110 cycles in 605 recordings of SPEC.
         """
         weights = [(event.low + event.high) / 2 if event.low else event.high / 4 for event in self.events]
         return min(self.high, sum(weights))
@@ -267,9 +267,10 @@ def _limit_share(name, events, limit):
 
 
 def _make_consistent(shares, remaining):
-    """Append the remaining cycles, and limit each share to what the lower bounds of the others leave.
+    """Append the remaining cycles, and limit each share to the cycles that the others leave.
 
-    Useful work may hide costs. If the lower bounds exceed all cycles in sum, those of the costs are therefore reduced.
+    Useful work may hide the costs of events. The lower bounds of the costs are therefore reduced if all lower bounds
+    exceed the cycles in sum.
     """
     useful, *costs = shares
     available = 1.0 - useful.low

@@ -1,8 +1,8 @@
-"""Write the perf command that records what is needed to decide what limits a program.
+"""Write perf commands that show what limits a program.
 
-:func:`command_for_intervals` records intervals. :func:`command_for_totals` is shorter and records totals. Both name
-either single events or a metric group. A metric group is a named set of events, from which perf computes level 1 of the
-top-down account (the share of slots that is retired or lost).
+:func:`command_for_intervals` records intervals. :func:`command_for_totals` is shorter and records totals. Both commands
+name either single events or a metric group. A metric group is a named set of events. Perf computes from it the shares
+of the slots that are retired or lost (level 1 of the top-down account).
 """
 
 from cmlib import processors
@@ -10,7 +10,7 @@ from cmlib.shell import command_line, perf_stat, recorded_words
 
 
 def command_for_intervals(verdict, metric_groups, recording):
-    """Write a perf command that records intervals and decides what limits a program.
+    """Write a perf command that records intervals and shows what limits a program.
 
     Single events are preferred, unless the perf of the recording machine has a metric group for level 1.
 
@@ -21,12 +21,13 @@ def command_for_intervals(verdict, metric_groups, recording):
     metric_groups : dict of str to str
         Name of perf's metric group for level 1, by processor.
     recording : cmlib.topdown.slot_summary.Recording
+        Description of the recording.
 
     Returns
     -------
     str
-        For example, ``perf stat -I 100 -x, -M TopdownL1 -e instructions,cycles -o FILE -- COMMAND``. A comment lists
-        the metric groups if there are several. Empty if nothing is left to decide.
+        For example, ``perf stat -I 100 -x, -M TopdownL1 -e instructions,cycles -o FILE -- COMMAND``. If there are
+        several metric groups, a comment lists them. Empty if nothing is left to decide.
     """
     if verdict.deciding_events and not recording.metric_group:
         pmu = recording.core or processors.core_pmu(recording.costs.name)
@@ -44,7 +45,7 @@ def command_for_intervals(verdict, metric_groups, recording):
 
 
 def command_for_totals(verdict, metric_groups, recording):
-    """Write a short perf command that records totals and decides what limits a program.
+    """Write a short perf command that records totals and shows what limits a program.
 
     Parameters
     ----------
@@ -53,6 +54,7 @@ def command_for_totals(verdict, metric_groups, recording):
     metric_groups : dict of str to str
         Name of perf's metric group for level 1, by processor.
     recording : cmlib.topdown.slot_summary.Recording
+        Description of the recording.
 
     Returns
     -------

@@ -21,11 +21,11 @@ _WITHOUT_GENERIC_STALLS = ("amd_zen2", "amd_zen3", "amd_zen4", "amd_zen5")
 def find_doubtful_events(totals, costs):
     """Find events that do not count what their names say.
 
-    Three kinds of events are found:
+    These events are found:
 
-    - an event of last-level misses, if another event of such misses has a much higher rate;
-    - perf's generic stalled cycles on Zen 2 and later, if both were counted;
-    - all events of L2 and L3 misses, if there are many L1D misses and hardly any L2 misses.
+    - Events of last-level misses, if another event of such misses has a much higher rate
+    - Perf's two generic events of stalled cycles, if both were counted on Zen 2 or later
+    - All events of L2 and L3 misses, if there are many L1D misses and hardly any L2 misses
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def find_doubtful_events(totals, costs):
     Returns
     -------
     tuple of str
-        Names of the events; empty if none was found.
+        Names of the events. Empty if none was found.
     """
     rates_by_kind = {kind: {} for kind in ("L1D miss", "L2 miss", "L3 miss")}
     for event, rate in totals["rate"].items():
@@ -59,7 +59,10 @@ def find_doubtful_events(totals, costs):
 
 
 def _find_generic_stalls(events, processor):
-    """Find perf's two generic stall events on a processor that does not have them; empty if not both were counted."""
+    """Return perf's two generic stall events if the processor does not have them.
+
+    The list is empty if not both were counted.
+    """
     if processor not in _WITHOUT_GENERIC_STALLS:
         return []
     names = {spelling(name) for name in _GENERIC_STALLS}

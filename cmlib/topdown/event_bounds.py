@@ -1,11 +1,12 @@
-"""Compute the bounds that the counted events set on the shares of top-down categories.
+"""Compute the bounds that counted events set on the shares of top-down categories.
 
-:func:`compute_event_bounds` returns one :class:`Bound` per event or formula. There are four kinds:
+:func:`compute_event_bounds` returns one :class:`Bound` per event or formula. There are four kinds of bounds:
 
-- The formulas of a top-down table give the share of a category, with the error of the counts.
-- The number of retired instructions bounds the retired slots.
-- An event with a known cost, for example a cache miss, takes between 0 cycles and its latency. At 0 cycles, other work
-  hides it completely.
+- The formulas of a top-down table give the share of a category.
+- The number of instructions bounds the retired slots.
+- An event with a known cost takes at most this cost, for example the latency of a cache miss. It takes 0 cycles if
+other
+  work hides it completely.
 - Cycles that would be saved without cache misses are a lower bound of the back end.
 """
 
@@ -177,9 +178,10 @@ def _correct_slots(rates):
     """Replace the counted slots by the sum of Linux's four top-down events, if both agree.
 
     The processor rounds each of the four events to 1/255 of the slots in every reading. Their shares of the counted
-    slots therefore do not add up to 1, but their shares of the sum do. Intel and perf divide by the sum, too. If the
-    difference is larger than rounding and errors explain, the counts are wrong. The slots are then kept, so that the
-    gap of level 1 shows it.
+    slots therefore do not add up to 1. Their shares of the sum do. Intel and perf also divide by the sum.
+
+    A larger difference shows that the counts are wrong. The counted slots are then kept, and the sum of level 1 differs
+    from 1.
     """
     for table in linux_tables(rates):
         sums = account(rates, table).level().sum(axis=1)
@@ -193,8 +195,8 @@ def _correct_slots(rates):
 def _bound_by_formulas(computed, rates):
     """Return a Bound for each category that was computed from counted events.
 
-    `computed` is an Account for the rows of :func:`_vary_rates`: the first row has the shares, and the differences of
-    the other rows are their errors. Categories that depend on cycles alone are left out.
+    `computed` is an Account with the rows of :func:`_vary_rates`. The first row has the shares. The differences between
+    the other rows and the first row are the errors. Categories that depend on cycles alone are left out.
     """
     shares = computed.shares.iloc[0]
     errors = np.sqrt(((computed.shares - shares) ** 2).sum())
@@ -243,9 +245,10 @@ def _find_largest_gap(accounts, varied_rates, rates):
 
 
 def _bound_retired(totals, costs):
-    """Bound the retired slots by the number of instructions; return an empty list if it was not counted.
+    """Bound the retired slots by the number of instructions.
 
-    An instruction takes one or two slots. It takes none if it is fused with a branch.
+    An instruction takes one or two slots, or no slot if it is fused with a branch. The list is empty if instructions
+    were not counted.
     """
     if "instructions" not in totals.index:
         return []

@@ -1,7 +1,7 @@
-"""Compute the rate of each event per cycle over all runs of a program, and its error.
+"""Compute the rate of each event per cycle, and the error of the rate.
 
-:func:`totals` takes the counts of the runs and returns one row per event. The error arises because several events can
-share one counter, so each is counted only for a part of the time.
+:func:`totals` takes the counts of all runs of a program and returns one row per event. Several events can share one
+counter. Each of them is then counted only for a part of the time, which causes the error.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class _RunTotal(NamedTuple):
     Attributes
     ----------
     event_sum : float
-        Sum of the event's counts; NaN if it was never counted.
+        Sum of the event's counts. NaN if it was never counted.
     cycles : float
         Sum of the cycles over the same intervals.
     error : float
@@ -43,20 +43,20 @@ def totals(runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
     Parameters
     ----------
     runs : sequence of (DataFrame, DataFrame)
-        Counts and running shares of each run: one row per interval, one column per event. A running share is the
-        fraction of the interval in which the event was counted, 0–1, or NaN if not known. Counts are NaN if nothing was
-        counted. Runs without a column ``cycles`` are ignored.
+        Counts and running shares of each run. Both have one row per interval and one column per event. A running share
+        is the fraction of the interval in which the event was counted (0–1). Unknown shares and missing counts are NaN.
+        Runs without a column ``cycles`` are ignored.
 
     Returns
     -------
     DataFrame
         One row per event, without cycles. Columns:
 
-        - ``rate``: events per cycle. Each interval is weighted by its running share.
-        - ``error``: relative error, twice the standard error. It is estimated from the differences of neighboring
-          intervals, or from those of the runs if these are larger. It is 0 for one run in which the event was counted
-          all the time.
-        - ``dropped``: number of intervals that were ignored because no core can count so many events per cycle.
+        - ``rate``: events per cycle. Each interval is weighted by the running share.
+        - ``error``: relative error of the rate, which is twice the standard error. It is estimated from the differences
+          between neighboring intervals, or from the differences between runs if these are larger. It is 0 if there is
+          only one run and the event was counted all the time.
+        - ``dropped``: number of intervals that were ignored, because no core can count so many events per cycle.
     """
     totals_by_event = {}
     for counts, running in runs:
@@ -93,9 +93,9 @@ def _total_run(values, cycles, shares, cycles_error):
 
 
 def _estimate_error(residuals, shares, counts):
-    """Estimate the relative error of the sum of `counts`, which is twice its standard error.
+    """Estimate the relative error of the sum of `counts`, which is twice the standard error.
 
-    The variance is estimated from the differences of neighboring `residuals`, which are the counts without a trend.
+    The variance is estimated from the differences of neighboring `residuals`. These are the counts without their trend.
     `shares` are the running shares of the intervals.
     """
     knows_shares = np.isfinite(shares).any()

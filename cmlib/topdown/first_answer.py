@@ -72,7 +72,7 @@ class FirstAnswer:
         Command that separates the possible losses. If cycles were not counted, it simulates the program. Empty if there
         is no such command, or if another step comes first.
     hint : str
-        How to get narrower bounds; "" if there is no way.
+        How to get narrower bounds. Empty if there is no way.
     """
 
     kind: str
@@ -107,7 +107,7 @@ def find_first_answer(
     account : dict or None
         The part ``account`` of the summary.
     separate : str
-        Command that separates the possible losses; "" if there is none.
+        Command that separates the possible losses. Empty if there is none.
     texts : dict of str to str
         Advice by category.
     words : list of str
@@ -115,7 +115,7 @@ def find_first_answer(
     lacks_cycles : bool
         True if cycles were not counted. For example, some virtual machines have no counters.
     hint : str
-        How to get narrower bounds; "" if there is no way.
+        How to get narrower bounds. Empty if there is no way.
     most_of_front_end : float, default 1.0
         Upper bound of the front end [share of the slots].
     stalled : float, optional
@@ -331,7 +331,10 @@ def _advise(category, texts, at_most, cause=""):
 
 
 def _advise_separation(names, command):
-    """Advise to run the command that separates some losses; return an empty list if there is no command."""
+    """Advise to run the command that separates some losses.
+
+    The list is empty if there is no command.
+    """
     if not command:
         return []
     action = f"separate {names}"

@@ -1,7 +1,7 @@
-"""Find impossible counts, so that they are not used.
+"""Find impossible counts.
 
-:func:`find_impossible` takes the counts of a program's runs and returns the reason for each impossible count. To add a
-rule, write a function like :func:`_check_ipc` and call it there.
+:func:`find_impossible` takes the counts of a program's runs and returns the reason for each impossible count. The
+summary does not use these counts. To add a rule, write a function like :func:`_check_ipc` and call it there.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _IpcLimits:
     Attributes
     ----------
     ipc : float
-        The IPC; 0 if not known.
+        The IPC. It is 0 if not known.
     most : float
         Largest IPC of any core.
     most_with_stalls : float
@@ -91,7 +91,7 @@ class _IpcLimits:
         return self.ipc > self.most
 
     def is_exceeded_with_stalls(self, stalled):
-        """Return True if the IPC is impossible in the remaining cycles. `stalled` is the share of stalled cycles."""
+        """Return True if the cycles that are not stalled are too few for the IPC."""
         return self.ipc > _MARGIN * self.most_with_stalls * max(1.0 - stalled, 0.0)
 
 

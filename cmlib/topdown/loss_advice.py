@@ -1,7 +1,8 @@
 """Give advice on the largest losses of slots.
 
-:func:`advise_on_losses` takes the bounds of the categories and returns one entry of advice per large loss.
-:func:`read_advice` returns the texts, which are in the top-down tables and in ``runtimes.yaml``.
+A slot is an opportunity to begin one operation in a cycle. :func:`advise_on_losses` takes the bounds of the lost slots.
+It returns one entry of advice per large loss. :func:`read_advice` reads the texts from the top-down tables and from
+``runtimes.yaml``.
 """
 
 from cmlib.topdown.category_tables import LOSSES
@@ -38,7 +39,7 @@ def read_advice(table, runtime_advice, processor):
     runtime_advice : dict of str to str
         Advice for the language runtime by category, from :func:`cmlib.topdown.runtimes.advice_for`.
     processor : str
-        Name of the processor; "" if not known. The advice on the back end names the perf command for this processor.
+        Name of the processor. Empty if not known. The advice on the back end names the perf command for this processor.
 
     Returns
     -------

@@ -88,7 +88,7 @@ def compare_phases(
     costs : cmlib.topdown.costs.Costs
         Costs of the processor's events.
     ghz : float or None
-        Clock [GHz]; None if not known.
+        Clock [GHz]. None if not known.
 
     Returns
     -------
@@ -139,8 +139,8 @@ def _add_losses(rows, shares_by_phase):
 def _choose_pair(rows, cut_by):
     """Choose the phase that differs most and the longest phase, or return None if all phases are similar.
 
-    The longest phase is usually the reference. If the other phase occurs only at the beginning of the run, that phase
-    is the reference, because the text follows the order of time.
+    The longest phase is the reference. There is one exception: if the other phase is only at the beginning of the run,
+    it is the reference.
     """
     longest = (rows["end"] - rows["start"]).idxmax()
     ratios = rows[cut_by] / rows.loc[longest, cut_by].astype(float)

@@ -1,4 +1,4 @@
-"""Cut a run into phases in which its clock, speed and CPUs used are about constant.
+"""Cut a run into phases with about constant clock, speed and CPUs used.
 
 :func:`phases` takes the counts of a run and returns one row per phase. :func:`series_phases` cuts a single series.
 """
@@ -65,7 +65,7 @@ def phases(counts):
 
 
 def series_phases(series: pd.Series) -> pd.DataFrame:
-    """Cut a series into phases in which its values are about constant.
+    """Cut a series into phases with about constant values.
 
     Parameters
     ----------

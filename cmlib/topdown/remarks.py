@@ -48,11 +48,11 @@ def describe_doubts(
     uncounted : collection of str
         Events that were recorded as not counted.
     core : str
-        PMU of the kind of core that was counted; "" if the processor has only one kind.
+        PMU of the kind of core that was counted. Empty if the processor has only one kind.
     is_user : bool
         True if only user mode was counted.
     processor : str or None
-        Name of the processor; None if not known.
+        Name of the processor. None if not known.
     levels : dict of str to float
         Figures of the program, for example ``seconds``.
     account : dict or None

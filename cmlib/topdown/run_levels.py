@@ -1,7 +1,7 @@
-"""Compute the levels of a run, which are figures such as its seconds, clock and instructions per second.
+"""Compute the levels of a run. Levels are figures such as seconds, clock and instructions per second.
 
-:func:`levels` takes the counts of a run and returns a dict. :func:`levels_of_runs` returns the medians over several
-runs, together with the miss ratios and the counts. Figures whose events were not counted are left out.
+:func:`levels` takes the counts of one run. :func:`levels_of_runs` takes several runs and returns medians of the levels,
+the miss ratios and the counts. A figure is left out if its events were not counted.
 """
 
 import re
@@ -253,7 +253,7 @@ def compute_levels(counts, lengths, part):
     ----------
     counts : DataFrame, shape (n_intervals, n_events)
     lengths : ndarray of float, shape (n_intervals,)
-        Lengths of the intervals [s]; NaN if not known.
+        Lengths of the intervals [s]. NaN if not known.
     part : ndarray of int, shape (n_intervals,)
         Number of the part that contains the interval.
 
@@ -300,7 +300,7 @@ class _PartSums:
     part : ndarray of int, shape (n_intervals,)
         Number of the part that contains the interval.
     lengths : ndarray of float, shape (n_intervals,)
-        Lengths of the intervals [s]; NaN if not known.
+        Lengths of the intervals [s]. NaN if not known.
     """
 
     def __init__(self, part, lengths):
@@ -309,7 +309,7 @@ class _PartSums:
         self._n_parts = np.max(part, initial=0) + 1
 
     def total(self, values):
-        """Sum the values of each part; NaN if nothing was counted."""
+        """Sum the values of each part. The sum is NaN if nothing was counted."""
         is_counted = ~np.isnan(values)
         n_counted = np.bincount(self._part[is_counted], minlength=self._n_parts)
         sums = np.bincount(self._part[is_counted], values[is_counted], self._n_parts)
@@ -323,7 +323,7 @@ class _PartSums:
         return dividend_sum / np.where(divisor_sum, divisor_sum, np.nan)
 
     def extrapolate(self, values):
-        """Sum the values of each part. Missing intervals get the mean rate of the other intervals."""
+        """Sum the values of each part, with the mean rate in place of missing values."""
         estimate = self.divide(values, self._lengths) * self.total(self._lengths)
         has_missing = np.bincount(self._part[np.isnan(values)], minlength=self._n_parts) > 0
         return np.where(has_missing & np.isfinite(estimate), estimate, self.total(values))
@@ -359,7 +359,7 @@ def _compute_kernel_levels(values_by_event, sums):
 
 
 def _measure_lengths(counts, timed):
-    """Return the lengths of the intervals [s]; NaN if the index is not a time."""
+    """Return the lengths of the intervals [s]. They are NaN if the index is not a time."""
     return interval_lengths(counts) if timed else np.full(len(counts), np.nan)
 
 

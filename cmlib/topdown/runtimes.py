@@ -1,6 +1,6 @@
-"""Recognize the language runtime in a recorded command line, and give advice for it.
+"""Recognize the language runtime of a recorded command line.
 
-:func:`find_runtime` returns the name of the runtime, for example "JVM". :func:`advice_for` returns its advice. The
+:func:`find_runtime` returns the name of the runtime, for example "JVM". :func:`advice_for` returns advice for it. The
 programs, patterns and advice are in ``runtimes.yaml``. To add a runtime, add an entry to that file.
 """
 

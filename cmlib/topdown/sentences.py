@@ -213,7 +213,7 @@ def describe_counts(counts, instructions):
     counts : dict of str to float
         Count by event.
     instructions : float or None
-        Number of instructions; None if not known.
+        Number of instructions. None if not known.
 
     Returns
     -------

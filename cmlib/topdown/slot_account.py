@@ -67,7 +67,7 @@ class Account:
     def is_tested(self):
         """Return True if the sum of level 1 shows whether the counts are right.
 
-        It does if every category of level 1 was computed from its own events.
+        This requires that every category of level 1 was computed from separate events.
         """
         level_1 = {part.name for part in self.table.parts()}
         return self.table.has_testable_sum and not level_1 & self.missing.keys()

@@ -1,8 +1,8 @@
-"""Summarize what a program's slots were used for, and what limits the program.
+"""Summarize the use of a program's slots.
 
 A slot is an opportunity to begin one operation in a cycle. It retires an operation, or it is lost to the front end, the
-back end or bad speculation. :func:`summarize_slots` takes the counts of some runs and returns a :class:`SlotSummary`.
-The bounds are from :mod:`cmlib.topdown.bounded_account`, and the decision is from :mod:`cmlib.topdown.verdict`.
+back end or bad speculation. :func:`summarize_slots` takes the counts of some runs. It returns a :class:`SlotSummary`
+with the bounds of each use, the limit of the program, and advice.
 """
 
 from dataclasses import dataclass, field
@@ -42,23 +42,23 @@ class Recording:
     Attributes
     ----------
     processor : str or None
-        Name of the processor; None if not known.
+        Name of the processor. None if not known.
     modifier : str
         Modifier of the events, for example "u" for user mode.
     core : str
-        PMU of the kind of core that was counted; "" if the processor has only one kind.
+        PMU of the kind of core that was counted. Empty if the processor has only one kind.
     metric_group : str
-        Metric group with which the recording machine's perf computes level 1; "" if it has none.
+        Metric group with which the recording machine's perf computes level 1. Empty if it has none.
     runtime : str
-        Language runtime, for example "JVM"; "" if not known.
+        Language runtime, for example "JVM". Empty if not known.
     command : str
-        Command line of the program; "" if not known.
+        Command line of the program. Empty if not known.
     interval_ms : float
         Length of an interval [ms].
     whole_runs : bool
         True if each row has the totals of one run.
     ghz : float or None
-        Clock [GHz]; None if not known.
+        Clock [GHz]. None if not known.
     printed : dict of str to float
         Shares and IPC that the recording tool printed.
     misses : list of dict
@@ -85,7 +85,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class SlotSummary:
-    """What a program's slots were used for, and what limits the program.
+    """Use of a program's slots, and what limits the program.
 
     Attributes
     ----------
@@ -98,9 +98,9 @@ class SlotSummary:
     texts : dict of str to str
         Advice by category.
     account : dict or None
-        The part ``account`` of the summary; None if the events do not bound the slots.
+        Bounds, limit and advice, as `docs/summary.md` describes them. None if the events do not bound the slots.
     separate : str
-        A short command that decides between the possible losses; "" if there is none.
+        A short perf command that decides between the possible losses. Empty if there is none.
     counts_slots : bool
         True if the shares are based on counted slots, on stalled cycles or on printed shares.
     """
@@ -115,14 +115,15 @@ class SlotSummary:
 
 
 def summarize_slots(runs, recording):
-    """Summarize what a program's slots were used for.
+    """Summarize the use of a program's slots.
 
     Parameters
     ----------
     runs : list of (DataFrame, DataFrame)
-        Counts and running shares of each run: one row per interval, one column per event. A running share is the
-        fraction of the interval in which the event was counted.
+        Counts and running shares of each run. Both have one row per interval and one column per event. A running share
+        is the fraction of the interval in which the event was counted.
     recording : Recording
+        Description of the recording.
 
     Returns
     -------
@@ -250,9 +251,9 @@ def _command_to_count_sibling(bounded, all_totals, recording):
 def _select_shown_rows(shares):
     """Select the categories that are shown, parents before their parts.
 
-    Level 1 is always shown. A part is shown if its bounds are clearly narrower than those of its parent. The parents of
-    shown parts are shown, too. If one of the two parts of the front end or of the back end is shown, the other is shown
-    as well, unless it has the same bounds as the category.
+    Level 1 is always shown. A part is shown if its bounds are clearly narrower than the bounds of its parent. The
+    parents of shown parts are shown, too. The two parts of the front end are shown together, unless one has the same
+    bounds as the front end. The same applies to the back end.
     """
     names = set()
     for row in shares.iloc[::-1].itertuples():  # parts before their parents

@@ -1,7 +1,7 @@
 """Average the rates of events over several runs of a program.
 
-Each run is cut into steps, which are equal shares of its instructions. :func:`merge_steps` takes the counts of the
-steps and returns the mean rates per cycle and the mean IPC (instructions per cycle).
+Each run is cut into steps with equal numbers of instructions. :func:`merge_steps` takes the counts of the steps. It
+returns the mean rates per cycle and the mean IPC (instructions per cycle) of each step.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ def merge_steps(steps: Sequence[pd.DataFrame], *, adjust: bool = True) -> tuple[
     steps : sequence of DataFrame, shape (n_steps, n_events)
         Counts of each run, from :func:`cmlib.merge.step_runs`. They contain ``instructions`` and ``cycles``.
     adjust : bool, default True
-        If True, the rates of each run are corrected to the mean IPC of all runs in the same step. The correction uses
-        the slope of the rate over the IPC.
+        If True, the rates of each run are corrected to the mean IPC of all runs. The correction uses the slope of the
+        rate over the IPC.
 
     Returns
     -------
     rates : DataFrame, shape (n_steps, n_events)
-        Events per cycle. Each is the mean over the runs that counted the event.
+        Events per cycle. Each value is the mean over the runs that counted the event.
     ipc : Series, shape (n_steps,)
         Mean instructions per cycle. Index: step.
 

@@ -1,8 +1,8 @@
-"""Summarize the counts of a program: what limits it, and what to try first.
+"""Summarize the counts of a program.
 
-:func:`summarize` takes the counts of a program's runs and returns a JSON-serializable dict. ``cmlib summarize``, the
-page of a program and `answers.json` show it. :func:`build_summary` returns the same as a :class:`Summary`. The other
-modules of this package compute its parts.
+:func:`summarize` takes the counts of a program's runs. It returns a JSON-serializable dict: what limits the program,
+and what to try first. ``cmlib summarize``, the page of a program and `answers.json` show this dict.
+:func:`build_summary` returns the same as a :class:`Summary`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -91,7 +91,7 @@ class Medians:
     is_user : bool
         True if only user mode was counted.
     ghz : float or None
-        Clock [GHz]; None if not known.
+        Clock [GHz]. None if not known.
     """
 
     levels: dict
@@ -151,7 +151,10 @@ class Summary:
     remarks: list
 
     def to_dict(self):
-        """Return the summary as a JSON-serializable dict. `docs/summary.md` lists its keys."""
+        """Return the summary as a JSON-serializable dict.
+
+        `docs/summary.md` describes the keys.
+        """
         return {
             **self._describe_recording(),
             **self._describe_levels(),
@@ -404,8 +407,8 @@ def _compute_medians(runs, printed, names_in_file, modifier, whole_runs):
 def _select_shown_levels(levels, *, is_user):
     """Return the levels that are shown.
 
-    The clock is added if it follows from other levels. It is removed if it is impossible. If only user mode was
-    counted, the clock is removed because the cycles in the kernel are missing. Levels of the kernel are then removed if
+    The clock is added if it follows from other levels, and removed if it is impossible. If only user mode was counted,
+    the clock is also removed, because the cycles in the kernel are missing. Levels of the kernel are then removed if
     they are 0.
     """
     shown = dict(levels)
@@ -488,7 +491,7 @@ def _find_first(utilization, cycles, slots, recording, *, lacks_cycles):
 def _choose_separating_command(slots, recording):
     """Return the perf command that separates the possible losses, or "".
 
-    If intervals were recorded, the command records intervals, too. Otherwise it is a short command that records totals.
+    The command records intervals if intervals were recorded, and otherwise totals.
     """
     if slots is None or not slots.account:
         return ""

@@ -26,10 +26,10 @@ _TIE = 0.01  # difference between two misfits [share of the slots] up to which t
 def fitting_tables(events, machine="", rates=None):
     """Find the top-down tables that fit some events best.
 
-    A table fits if at least one category of its level 1 can be computed. The tables are chosen by these rules:
+    A table fits if at least one category of level 1 can be computed. The tables are chosen by these rules:
 
-    - On an Arm machine, a generic table of Arm's slot events is used if it fits better than the machine's own table.
-    - Otherwise the machine's own table is used if it fits.
+    - On an Arm machine, a generic table of Arm's slot events is used if it fits better than the machine's table.
+    - Otherwise the machine's table is used if it fits.
     - Otherwise the table with the most categories of level 1 is used. Linux's generic table is preferred to tables of
       single processors.
 
@@ -40,8 +40,8 @@ def fitting_tables(events, machine="", rates=None):
     machine : str, optional
         Name of the machine's table. Default: not known.
     rates : Series, optional
-        Events per cycle. Index: event. If several tables fit, the rates select the tables whose slots per cycle and
-        whose sum of level 1 are most plausible.
+        Events per cycle. Index: event. They are used if several tables fit. Tables with implausible slots per cycle are
+        then excluded, and tables whose shares of level 1 do not add up.
 
     Returns
     -------

@@ -1,7 +1,8 @@
-"""Narrow the bounds of top-down categories, because their shares of the slots add up.
+"""Narrow the bounds of top-down categories by their sums.
 
-:func:`tighten` takes bounds of single categories and of sums. It returns the :class:`Ranges` of all categories. The
-sums are listed in `data/topdown/costs/common.yaml`.
+The shares of level 1 add up to 1, and the parts of a category add up to the category. :func:`tighten` takes bounds of
+single categories and of sums. It returns the :class:`Ranges` of all categories. The parts of each category are listed
+in `data/topdown/costs/common.yaml`.
 """
 
 from typing import NamedTuple
@@ -47,7 +48,10 @@ class _Inequality(NamedTuple):
 
 
 def map_parents():
-    """Return the parent of every category, as a dict; "" for level 1."""
+    """Return the parent of every category as a dict.
+
+    The parent is "" for level 1.
+    """
     parts_by_category = common()["parts"] | common()["more"]
     parent_by_category = {}
     for category, parts in parts_by_category.items():
@@ -64,7 +68,7 @@ def tighten(bounds, gap):
     bounds : list of Bound
         Bounds of single categories or of sums of categories.
     gap : float
-        Largest difference by which the sum of level 1 may differ from 1.
+        Largest allowed difference between the sum of level 1 and 1.
 
     Returns
     -------
@@ -73,7 +77,7 @@ def tighten(bounds, gap):
     Notes
     -----
     The ranges start at 0 to 1. Each inequality narrows them in turn, until they no longer change. SciPy's linear
-    programs give the same result where a solution exists, in 80 times the time (105 against 1.3 ms).
+    programs give the same result in 80 times the time (105 against 1.3 ms), if a solution exists.
     """
     rare = _bound_rare_categories(bounds)
     inequalities = _list_inequalities([*bounds, *rare], gap)

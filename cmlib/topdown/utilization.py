@@ -1,7 +1,7 @@
-"""Measure whether a program computes, is off the CPU, or spends its time in the kernel.
+"""Measure how many CPUs a program used, and how much of its time was in the kernel.
 
-:func:`measure_utilization` returns a :class:`Utilization`. It takes the figures of a run: its seconds, the CPUs that it
-used, and its page faults and context switches per second.
+:func:`measure_utilization` returns a :class:`Utilization`. It decides whether the program computes, is mostly off the
+CPU, or is mostly in the kernel.
 """
 
 from dataclasses import dataclass
@@ -77,7 +77,10 @@ class Utilization:
     costs: tuple[KernelCost, ...]
 
     def describe(self):
-        """Describe a low utilization or a large share of the kernel in one sentence, or return ""."""
+        """Describe a low utilization or a large share of the kernel in one sentence.
+
+        Returns "" if neither applies.
+        """
         if self.state == OFF_CPU:
             return self._describe_off_cpu()
         if self.state == IN_KERNEL:

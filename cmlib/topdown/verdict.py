@@ -143,10 +143,11 @@ def _list_possible_limits(losses):
 
 
 def _find_conclusive_stalls(totals, costs):
-    """Return the stalled cycles by category if they make one category likely; otherwise an empty dict.
+    """Return the stalled cycles by category if they make one category likely.
 
-    The larger number of stalls must also exceed the cycles that mispredictions usually cost. The reason is that the
-    refill of the pipeline after a misprediction may count as a stall of either kind.
+    The dict is empty if they do not. The larger number of stalls must also exceed the cycles that mispredictions
+    usually cost. The reason is that the refill of the pipeline after a misprediction may count as a stall of either
+    kind.
     """
     rate_by_kind = {}
     for event, rate in totals["rate"].items():
