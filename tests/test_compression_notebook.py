@@ -138,7 +138,7 @@ def test_a_constant_rate_comes_back_in_any_number_of_intervals():
 
 
 def test_a_case_that_is_not_there_is_named():
-    with pytest.raises(ValueError, match="no sample stream 'nothing'; there are bzip2-1"):
+    with pytest.raises(ValueError, match="no sample stream is named 'nothing'. Recorded: bzip2-1"):
         load_samples("nothing")
     with pytest.raises(NothingRecordedError, match=r"cmlib record-samples"):
         load_samples(kind="hardware")
@@ -148,5 +148,5 @@ def test_a_stream_too_short_for_lines_is_refused_with_what_to_do(monkeypatch):
     short = pd.DataFrame({"task-clock": [1.0, 2.0], "page-faults": [3.0, 4.0]})
     short.attrs["kind"] = "software"
     monkeypatch.setattr(sample_streams, "load_samples", lambda *_, **__: {"tiny": short})
-    with pytest.raises(UnfitRecordingError, match=r"tiny: at most 2 samples, and lines take 10.*--period"):
+    with pytest.raises(UnfitRecordingError, match=r"tiny: at most 2 samples, and lines need 10.*--period"):
         sample_streams.load_streams("samples", program="tiny")

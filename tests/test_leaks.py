@@ -7,7 +7,7 @@ import pytest
 from cmlib import experiments as study
 from cmlib import rank
 from cmlib.errors import UnfitRecordingError
-from cmlib.experiments import matrices
+from cmlib.experiments import aliases
 from cmlib.rank import find_start_and_exit
 from cmlib.rank.leaks import find_proportional
 
@@ -114,10 +114,10 @@ def test_an_alias_names_no_reason_and_its_rule_is_kept(wandering):
     run = {"set": "x", "pass": 0, "counts": counts, "seconds": pd.Series(0.1, counts.index)}
     data = study.matrix(pd.DataFrame([run]), table=table)
     assert data.alias_rules.to_dict() == {
-        "branches": matrices.KIND_OF_INSTRUCTION,
-        "r01c2": matrices.CONSTANT_RATE,
-        "ex_no_retire.all": matrices.ALL_IDLE_CYCLES,
-        "de_src_op_disp.all": matrices.OPS_OF_ALL_KINDS,
+        "branches": aliases.KIND_OF_INSTRUCTION,
+        "r01c2": aliases.CONSTANT_RATE,
+        "ex_no_retire.all": aliases.ALL_IDLE_CYCLES,
+        "de_src_op_disp.all": aliases.OPS_OF_ALL_KINDS,
     }
     assert list(data.aliases) == list(data.alias_rules.index)
     assert "ex_no_retire.empty" in data.X

@@ -50,7 +50,7 @@ def test_planted_levels_are_found_and_working_sets_lie_inside(planted):
 
 def test_too_few_sizes_and_latencies_that_fall_are_refused():
     frame = pd.DataFrame({"size": 1024 * 2 ** np.arange(16), "ns": np.repeat([4.0, 3.0, 2.0, 1.0], 4)})
-    with pytest.raises(CmlibError, match="don't rise"):
+    with pytest.raises(CmlibError, match="does not rise"):
         plateaus(frame)
     with pytest.raises(CmlibError, match="too few"):
         plateaus(frame.iloc[:8])
@@ -62,5 +62,5 @@ def test_sizes_follow_from_the_sweep_that_is_kept(tmp_path):
     assert case_runs.stored_sizes(tmp_path) == working_sets(plateaus(made_up_sweep()))
     for content in ("", "size,ns\n1\n2,3,4\n", "x," * 1000):
         (tmp_path / micro_recordings.SWEEP).write_text(content)
-        with pytest.raises(CmlibError, match=f"{micro_recordings.SWEEP} can't be read"):
+        with pytest.raises(CmlibError, match=f"{micro_recordings.SWEEP} cannot be read"):
             micro_recordings.stored_sweep(tmp_path)

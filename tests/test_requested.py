@@ -34,7 +34,7 @@ def test_another_name_is_told_with_what_there_is_and_what_to_do(name, known, tol
 
 
 def test_no_name_at_all_is_a_mistake():
-    with pytest.raises(ValueError, match="names no program"):
+    with pytest.raises(ValueError, match="contains no name"):
         ask(" , ", FEW)
 
 

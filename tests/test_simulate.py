@@ -88,9 +88,9 @@ def test_simulated_programs_never_stand_with_measured_ones(recorded, tmp_path):
     assert study.programs(url) == ["measured"]
     assert study.programs(url, "app") == ["app"]
     assert study.describe_source(url, ["measured"]) == ""
-    with pytest.raises(UnfitRecordingError, match="Simulated: app"):
+    with pytest.raises(UnfitRecordingError, match="app: simulated"):
         study.programs(url, "app,measured")
-    with pytest.raises(UnfitRecordingError, match="simulated runs only, which count no cycles"):
+    with pytest.raises(UnfitRecordingError, match="only simulated runs, which count no cycles"):
         study.programs(url, "app", modes=["ocoe"])
 
 

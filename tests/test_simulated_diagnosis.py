@@ -125,7 +125,7 @@ def test_intervals_are_joined_and_keep_every_count():
 def test_caches_without_the_length_of_their_lines_are_refused(shape):
     text = re.sub("desc: D1 cache: .*\n", shape, GOLDEN)
     assert text != GOLDEN
-    with pytest.raises(CmlibError, match="tells no length of D1's lines"):
+    with pytest.raises(CmlibError, match="no line length of the cache D1"):
         simulated_profile(text, prefetched=True, in_order=5)
 
 

@@ -129,14 +129,14 @@ def test_what_can_not_be_explained_is_said_with_what_can(url, program, target, m
 
 
 def test_what_never_happened_has_no_model(url):
-    with pytest.raises(UnfitRecordingError, match="happened in 0 of 60 intervals"):
+    with pytest.raises(UnfitRecordingError, match="above 0 in 0 of 60 rows"):
         study.recorded_matrix(url, "idle", Target(MISSES))
 
 
 def test_an_event_alone_explains_nothing(url):
     counts = study.cleaned_runs(url, "whole", ["mlpx12"])
     alone = counts.assign(counts=[counts["counts"].iloc[0][[MISSES]]])
-    with pytest.raises(UnfitRecordingError, match="no other event that could"):
+    with pytest.raises(UnfitRecordingError, match="no event was counted that could"):
         study.matrix(alone, target=Target(MISSES))
 
 

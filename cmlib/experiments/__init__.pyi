@@ -17,14 +17,14 @@ from .data import (
     programs as programs,
     suites as suites,
 )
+from .event_matrix import Matrix as Matrix
+from .event_ranking import refine as refine
 from .event_tables import event_table as event_table
 from .matrices import (
-    Matrix as Matrix,
     core_runs as core_runs,
     matrix as matrix,
     recorded_matrix as recorded_matrix,
     recorded_runs as recorded_runs,
-    refine as refine,
     varying as varying,
 )
 from .summary import (

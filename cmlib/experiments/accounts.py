@@ -56,8 +56,7 @@ def topdown_tables(url: str, programs: Iterable[str], processor: str = "") -> di
     tables = {name: _find_table(url, name, processor) for name in programs}
     if not any(tables.values()):
         raise NothingRecordedError(
-            "this takes cycles and a processor's events for slots, and they were not counted of "
-            f"{', '.join(programs)}."
+            f"{', '.join(programs)}: no slots can be computed. Record cycles and the events for slots of the processor."
         )
     return {name: table for name, table in tables.items() if table}
 
@@ -215,8 +214,8 @@ def bounds_by_step(
 ) -> tuple[pd.Series, pd.DataFrame, pd.DataFrame]:
     """Compute bounds of the share of each category in every step.
 
-    A step is a part of the run with a fixed share of its instructions. The bounds do not include the error of
-    multiplexing.
+    A step is a part of the run with a fixed share of its instructions. The bounds ignore the error that multiplexing
+    causes.
 
     Parameters
     ----------

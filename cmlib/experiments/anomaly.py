@@ -78,7 +78,9 @@ def slow_runs(learned: Sequence[pd.DataFrame], *others: Sequence[pd.DataFrame]) 
 
 
 def slowdown(good: Sequence[pd.DataFrame], bad: Sequence[pd.DataFrame]) -> float:
-    """Compute how much slower the bad runs are than the good runs.
+    """Compute the ratio between the times of bad runs and good runs.
+
+    The time of a run is the median of the cycles of its samples. If cycles were not counted, it is the median time.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def slowdown(good: Sequence[pd.DataFrame], bad: Sequence[pd.DataFrame]) -> float
     Returns
     -------
     float
-        Median time of the bad runs divided by the median time of the good runs. NaN if neither cycles nor time was
+        Median time of the bad runs, divided by the median time of the good runs. NaN if neither cycles nor time was
         counted.
     """
     times = _compute_medians(good, bad)
@@ -189,7 +191,9 @@ def retrain_detector(case: TrainedDetector, *, seed: int) -> TrainedDetector:
 
 
 def f1_of_calls(good: Sequence[bool], bad: Sequence[bool]) -> float:
-    """Compute the F1 score of the decisions on good and bad runs (AutoPerf §5.3).
+    """Compute the F1 score of decisions on good and bad runs.
+
+    The score is defined in AutoPerf §5.3.
 
     Parameters
     ----------
@@ -224,8 +228,8 @@ def call_runs(case: TrainedDetector) -> dict[str, tuple[list[bool], list[bool]]]
     -----
     A run is anomalous by a rule in these cases:
 
-    - ``fixed, 10 %`` (also 20 % and 40 %): the autoencoder changes the length of a sample by more than this share
-      (AutoPerf §5.7).
+    - ``fixed, 10 %`` (also 20 % and 40 %): the output of the autoencoder differs from its input, in the length of the
+      vector of counts, by more than this share (AutoPerf §5.7).
     - :data:`PAPER_RULE`: the reconstruction error of a sample exceeds the threshold (AutoPerf §3.3).
     - :data:`CALIBRATED`: :class:`cmlib.anomaly.AutoPerf` predicts an anomaly.
     - :data:`TIME`: the run is slower than all training runs. Missing if no time was counted.
@@ -256,7 +260,7 @@ def call_runs(case: TrainedDetector) -> dict[str, tuple[list[bool], list[bool]]]
 
 
 def _get_samples(detector, run):
-    """Return the counts of a run as input of the autoencoder, one row per sample."""
+    """Return the counts of a run, one row per sample."""
     return run[detector.counters_].to_numpy()
 
 

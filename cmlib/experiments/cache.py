@@ -78,7 +78,10 @@ def cached(inputs: Iterable[Any], compute: Callable[[], dict[str, pd.DataFrame]]
 
 
 def _make_folder(module):
-    """Make the folder for the results of a module, and remove results of its older code."""
+    """Make the folder for the results of a module.
+
+    Results of older code of the module are removed.
+    """
     parent = places.results_dir() / FOLDER
     folder = parent / f"{module}-{_hash_code(module)}"
     if not folder.is_dir():
@@ -172,7 +175,7 @@ def find_sources(file: Path) -> set[Path]:
 
 
 def _list_imported_names(file):
-    """Return the modules that a file imports, and the names from these modules (set of str)."""
+    """Return the names of imported modules and objects (set of str)."""
     names = set()
     for node in ast.walk(_parse_without_hints(file)):
         if isinstance(node, ast.Import):
@@ -188,7 +191,10 @@ def _list_imported_names(file):
 
 
 def _find_module_files(name):
-    """Return the source files (set of Path) of a module of cmlib, or an empty set for other names."""
+    """Return the source files of a module (set of Path).
+
+    The set is empty if the module does not belong to cmlib.
+    """
     package, *parts = name.split(".")
     if package != _PACKAGE.name:
         return set()

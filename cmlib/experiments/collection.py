@@ -139,9 +139,9 @@ def _describe_length(runs):
 
 
 def _mark_impossible(run):
-    """Return a mask of the counts that are impossible, a DataFrame like ``run.counts``.
+    """Return a mask of the impossible counts of a run.
 
-    All values are False if cycles were not counted.
+    The mask is a DataFrame like ``run.counts``. All values are False if cycles were not counted.
     """
     if "cycles" not in run.counts:
         return pd.DataFrame(False, run.counts.index, run.counts.columns)

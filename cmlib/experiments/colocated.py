@@ -146,7 +146,10 @@ def _describe_file(file):
 
 
 def _remove_sizes(programs):
-    """Return program names without the class of their input size. For example, MG.D becomes MG."""
+    """Remove the class of the input size from program names.
+
+    For example, MG.D becomes MG.
+    """
     return [re.sub(r"\.[A-Z]$", "", program) for program in programs]
 
 
@@ -200,7 +203,7 @@ def _read_intervals():
         return {}
     if absent:
         raise CmlibError(
-            f"set {SET!r}: {len(absent)} of {len(contents)} files are missing, such as {absent[0]}. "
+            f"set {SET!r}: {len(absent)} of {len(contents)} files are missing, for example {absent[0]}. "
             "Fetch them with `cmlib fetch colocated`."
         )
     return {file: pd.read_csv(io.BytesIO(content), dtype=float) for file, content in contents.items()}
@@ -263,10 +266,11 @@ def _cut_to_work(run, first, last):
 def match_pairs(
     runs: dict[str, pd.DataFrame],
 ) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
-    """Select the same work of a program with and without a neighbor, for the setting ``pair``.
+    """Select the same work of a program alone and with a neighbor.
 
-    Only the time in which both programs of a pair were running is used. The run alone is cut to the same number of
-    instructions. Both programs are assumed to start at the same time.
+    The recordings are those of the setting ``pair``. Only the time in which both programs of a pair were running is
+    used. The run alone is cut to the same number of instructions. Both programs are assumed to start at the same
+    time.
 
     Parameters
     ----------
@@ -276,7 +280,7 @@ def match_pairs(
     Returns
     -------
     together, quiet : dict of str to DataFrame
-        Counts with and without the neighbor. The key is the file of the recording with the neighbor.
+        Counts with the neighbor, and counts alone. The key is the file of the recording with the neighbor.
     """
     recordings = list_recordings()
     alone = recordings[recordings["setting"] == "alone"]
@@ -293,12 +297,14 @@ def match_pairs(
 def match_mixes(
     runs: dict[str, pd.DataFrame],
 ) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
-    """Select the same work of a program with and without a neighbor, for the setting ``mix``.
+    """Select the same work of a program with and without a neighbor.
 
-    The programs of a mix were not recorded alone. But if the neighbor ends first, the program continues alone on its
-    socket. The same instructions of another mix, in which the neighbor is still running, are the counterpart.
-    All programs of a mix are assumed to start at the same time. A recording is ignored if this work is less than 20 %
-    of the instructions of the program.
+    The recordings are those of the setting ``mix``: four programs, two on each socket. If the neighbor of a program
+    ends first, the program continues alone on its socket. These intervals are compared with the same instructions
+    in another mix, while the neighbor is still running.
+
+    All programs of a mix are assumed to start at the same time. A recording is ignored if the compared work is less
+    than 20 % of the instructions of the program.
 
     Parameters
     ----------
@@ -308,8 +314,8 @@ def match_mixes(
     Returns
     -------
     together, quiet : dict of str to DataFrame
-        Counts with and without the neighbor. The key is the file of the recording with the neighbor. If several mixes
-        contain the work without a neighbor, their intervals are joined.
+        Counts with and without the neighbor. The key is the file of the recording with the neighbor. If several
+        mixes contain the work without a neighbor, their intervals are joined.
     """
     recordings = list_recordings()
     together = {}
@@ -332,7 +338,7 @@ def match_mixes(
 
 
 def _find_file_of_neighbor(recordings, row):
-    """Return the file with the recording of the neighbor of a program."""
+    """Return the file in which the neighbor of a program was recorded."""
     is_neighbor = (recordings["recording"] == row.recording) & (recordings["program"] == row.neighbor)
     (file,) = recordings.loc[is_neighbor, "file"]
     return file
@@ -426,10 +432,10 @@ def judge_model(X: pd.DataFrame, ipc: pd.Series, *, seed: int = 0) -> dict[str, 
 def predict_quiet(
     runs: dict[str, pd.DataFrame], recordings: dict[str, pd.DataFrame], *, seed: int = 0
 ) -> pd.DataFrame:
-    """Predict the cycles per instruction (CPI) of a program without its neighbor.
+    """Predict the cycles per instruction (CPI) without a neighbor.
 
-    Three methods, the candidates, predict CPI from one recording with a neighbor. They learn from the programs that
-    ran alone, except the predicted program.
+    Three methods, the candidates, predict CPI from one recording with a neighbor. They learn from the other
+    programs that ran alone.
 
     Parameters
     ----------
@@ -443,21 +449,24 @@ def predict_quiet(
     Returns
     -------
     DataFrame
-        One row per recording and candidate. Columns: ``file``, ``candidate``, ``recorded`` and ``predicted`` CPI, and
-        the limits ``low`` and ``high`` of a 90 % prediction interval.
+        One row per recording and candidate, with these columns:
+
+        - ``file``, ``candidate``: names.
+        - ``recorded``, ``predicted``: CPI with the neighbor, and prediction without it.
+        - ``low``, ``high``: limits of the 90 % prediction interval.
 
     Notes
     -----
     The candidates are:
 
-    - ``model``: boosted trees with features that a neighbor hardly changes. These are misses of the private L2 cache,
-      coherence events on the socket, and cycles without stalls, all per instruction.
-    - ``usual cost``: each miss of the last-level cache costs as many stall cycles as in the median program alone, or
-      fewer.
-    - ``most cache``: CPI of the tenth of the intervals in which the program occupied the most last-level cache.
+    - ``model``: boosted trees with features that a neighbor hardly changes. These are misses of the private L2
+      cache, coherence events on the socket, and cycles without stalls, all per instruction.
+    - ``usual cost``: stall cycles are reduced to the usual cost of the misses of the last-level cache. The usual
+      cost of a miss is the median of the programs that ran alone.
+    - ``most cache``: CPI in the tenth of the intervals in which the program occupied the most last-level cache.
 
     A prediction is never above the recorded CPI, because a neighbor does not make a program faster. Prediction
-    intervals use the errors for the programs alone (conformal prediction).
+    intervals use the errors for the programs that ran alone (conformal prediction).
     """
     table = list_recordings().set_index("file")
     alone = {
@@ -481,9 +490,9 @@ def predict_quiet(
 
 
 def _bound_prediction(recorded, predicted, half_width):
-    """Return a prediction of CPI with its interval, all at most the recorded CPI.
+    """Return a prediction of CPI with its interval.
 
-    `half_width` is half the width of the interval of the logarithm of CPI.
+    No value is above the recorded CPI. `half_width` is half the width of the interval of the logarithm of CPI.
     """
     factor = np.exp(half_width)
     return {
@@ -495,7 +504,7 @@ def _bound_prediction(recorded, predicted, half_width):
 
 
 def _learn_candidates(alone, left_out, seed):
-    """Return the functions that predict CPI without a neighbor, keyed by the name of the candidate.
+    """Return the functions that predict CPI, keyed by candidate.
 
     They learn from all programs that ran alone, except `left_out`. This program is also left out in other sizes.
     """
@@ -533,14 +542,20 @@ def _fit_model(runs, seed):
 
 
 def _median_cost_of_miss(runs):
-    """Return the stall cycles per miss of the last-level cache, the median of the programs that miss often."""
+    """Return the median cost of a last-level cache miss [stall cycles].
+
+    Only programs that miss often are used.
+    """
     totals = pd.DataFrame({program: run[COUNTS].sum() for program, run in runs.items()}).T
     often = totals[totals["l3miss"] >= FEWEST_MISSES * totals["instructions"]]
     return (often["stall_cycles"] / often["l3miss"]).median()
 
 
 def _invariant_rates(run):
-    """Return the features of each row that a neighbor hardly changes, CPI, and the number of instructions."""
+    """Return features that a neighbor hardly changes, CPI and instructions.
+
+    Each has one row per group of neighboring intervals.
+    """
     rows = _add_neighbors(run, _MOST_TRAINING_ROWS)
     instructions = rows["instructions"]
     features = {

@@ -10,7 +10,7 @@ has a mode:
 
 - ``ocoe`` (one counter, one event): every event was counted all the time.
 - ``mlpx`` (multiplexing): the events took turns on the counters.
-- ``lines``: the counts were compressed to straight lines. Such runs are ignored here.
+- ``lines``: the counts were compressed to straight lines. The lists of programs and runs do not contain such runs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["FEWEST_INTERVALS", "describe_data", "knows_ipc", "refuse_simulated",
 
 _MODE_TEXTS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing"}
 FEWEST_INTERVALS = 20  # shorter runs cannot be studied
-_NEEDS_INTERVALS = "this takes intervals of one run: `perf stat -I 100 -x, -o FILE -- COMMAND`"
+_NEEDS_INTERVALS = "Count in intervals: `perf stat -I 100 -x, -o FILE -- COMMAND`"
 
 
 def programs(url: str, wanted: str = "all", *, modes: Sequence[str] = ()) -> list[str]:
@@ -56,11 +56,11 @@ def programs(url: str, wanted: str = "all", *, modes: Sequence[str] = ()) -> lis
     url : str
         URL of the database of recordings.
     wanted : str, default "all"
-        Names of programs, separated by commas, or ``"all"``. The value ``"all"`` selects every measured program
-        with runs in all `modes`. It selects imported programs only if no other program is suitable.
+        Names of programs, separated by commas, or ``"all"``. The value ``"all"`` selects every measured program with
+        suitable runs. It selects imported programs only if no other program has suitable runs.
     modes : sequence of {"ocoe", "mlpx"}, optional
-        Required modes of counting: without multiplexing, with multiplexing, or both. By default, any mode is
-        accepted.
+        Modes in which each program must have a run of at least 20 intervals with instructions and cycles. Default:
+        the runs are not checked.
 
     Returns
     -------
@@ -112,17 +112,20 @@ def _select_programs(runs, mask):
 
 
 def _suggest_recording(url, wanted, recorded):
-    """Return how to record the first unknown program in `wanted`.
+    """Return advice for the first name in `wanted` that is not recorded.
 
-    The text also contains the reasons why files of this program were rejected. It is "" if all programs are
-    recorded.
+    The advice is the command that records the program. If files of the program were rejected, the reasons follow. The
+    text is "" if all programs are recorded.
     """
-    unknown = [name for name in split_names(wanted) if name not in recorded]
-    if not unknown:
+    unknown_names = [name for name in split_names(wanted) if name not in recorded]
+    if not unknown_names:
         return ""
-    refused = store.refused(url)
-    reasons = refused["reason"][refused["name"].str.split("/").str[1] == unknown[0]]
-    return "\nLeft out: ".join([f"Record it: {how_to_record(unknown[0])}", *reasons])
+    name = unknown_names[0]
+    advice = f"Record it: {how_to_record(name)}"
+    rejected_files = store.refused(url)
+    is_of_program = rejected_files["name"].str.split("/").str[1] == name
+    reasons = rejected_files["reason"][is_of_program]
+    return "\nLeft out: ".join([advice, *reasons])
 
 
 def _refuse_mixed_sources(names, runs):
@@ -130,31 +133,41 @@ def _refuse_mixed_sources(names, runs):
     simulated = sorted(_select_programs(runs, runs["source"] == VALGRIND) & set(names))
     if simulated and len(simulated) < len(names):
         raise UnfitRecordingError(
-            f"Simulated: {', '.join(simulated)}. The others were measured, and the two cannot be compared; study "
-            "them separately."
+            f"{', '.join(simulated)}: simulated. The other programs were measured. Simulated and measured programs "
+            "cannot be compared. Study them separately."
         )
 
 
 def _find_problem(runs, modes):
     """Return why the runs of one program cannot be studied, or "" if they can."""
     if runs["source"].nunique() > 1:
-        return "measured and simulated runs in one folder, and the two are never joined"
-    if modes and VALGRIND in set(runs["source"]):
-        return "simulated runs only, which count no cycles, so that there is no IPC"
-    if modes and (runs["axis"] == RUNS).all():
-        return f"totals of whole runs, and {_NEEDS_INTERVALS}"
-    usable = runs[runs["events"].map(knows_ipc)]
-    if usable.empty and modes:
+        return "measured and simulated runs in one folder, which cannot be joined"
+    if not modes:
+        return ""
+    if VALGRIND in set(runs["source"]):
+        return "only simulated runs, which count no cycles. IPC is therefore unknown"
+    if (runs["axis"] == RUNS).all():
+        return f"only totals of complete runs. {_NEEDS_INTERVALS}"
+    with_ipc = runs[runs["events"].map(knows_ipc)]
+    if with_ipc.empty:
         return "no run that counts both instructions and cycles"
-    if modes and set(usable["mode"]) == {UNKNOWN}:
-        return "no running shares, so that it is not known which of its counts are extrapolated"
-    absent = [_MODE_TEXTS[mode] for mode in modes if mode not in set(usable["mode"])]
+    return _find_problem_of_modes(with_ipc, modes)
+
+
+def _find_problem_of_modes(runs, modes):
+    """Return why a program has no suitable run in one of the modes, or "" if it has."""
+    recorded_modes = set(runs["mode"])
+    if recorded_modes == {UNKNOWN}:
+        return "no running shares. It is therefore unknown whether counts are extrapolated"
+    absent = [_MODE_TEXTS[mode] for mode in modes if mode not in recorded_modes]
     if absent:
         return f"no run {' and none '.join(absent)} that counts instructions and cycles"
-    short = usable[usable["mode"].isin(modes) & (usable["n_intervals"] < FEWEST_INTERVALS)]
-    if len(short):
-        run = short.iloc[0]
-        return f"{run['n_intervals']} intervals in run {run['run']}, and {FEWEST_INTERVALS} are the fewest"
+    short_runs = runs[runs["mode"].isin(modes) & (runs["n_intervals"] < FEWEST_INTERVALS)]
+    if len(short_runs):
+        run = short_runs.iloc[0]
+        return (
+            f"only {run['n_intervals']} intervals in run {run['run']}. At least {FEWEST_INTERVALS} are needed"
+        )
     return ""
 
 
@@ -266,7 +279,7 @@ def timed_runs(url: str, programs: Iterable[str]) -> pd.DataFrame:
     runs = interval_runs(url, programs)
     timed = runs[runs["axis"] == TIME].reset_index(drop=True)
     if timed.empty and len(runs):
-        raise UnfitRecordingError(f"{', '.join(programs)}: totals of whole runs, and {_NEEDS_INTERVALS}.")
+        raise UnfitRecordingError(f"{', '.join(programs)}: only totals of complete runs. {_NEEDS_INTERVALS}.")
     return timed
 
 
@@ -312,8 +325,8 @@ def describe_source(url: str, programs: Iterable[str]) -> str:
 def describe_data(url: str, programs: Iterable[str]) -> str:
     """Describe the recordings that a notebook uses.
 
-    The text contains the numbers of runs and programs, the commands and the machines. It says whether the data are
-    those of the paper.
+    The text contains the numbers of runs and programs, the commands and the machines. If the CounterMiner paper
+    studied the same programs, the text says that these are not the data of the paper.
 
     Parameters
     ----------
@@ -379,7 +392,7 @@ def refuse_simulated(url: str, programs: Iterable[str], why: str) -> None:
         If the programs were simulated.
     """
     if is_simulated(url, programs):
-        raise UnfitRecordingError(f"{', '.join(programs)} is simulated, not measured: {why}")
+        raise UnfitRecordingError(f"simulated programs cannot be used here ({', '.join(programs)}): {why}")
 
 
 def cleaned_runs(
@@ -404,8 +417,9 @@ def cleaned_runs(
     sets : collection of str
         Names of the sets to load. A set is a named list of events to count. For example, ``{"ocoe"}``.
     method : str, default "shrinkage"
-        Cleaning method, a key of :data:`cmlib.clean.METHODS`. Gaps are interpolated instead if the rows are
-        complete runs, or if the recording does not contain the fraction of time in which each event was counted.
+        Cleaning method, a key of :data:`cmlib.clean.METHODS`. It is replaced by "interpolate" in two cases: if each
+        row is a complete run, and if the recording does not contain the fraction of time in which each event was
+        counted.
     workers : cmlib.parallel.Workers, optional
         Processes that clean the runs. Default: one per processor.
 
@@ -433,7 +447,9 @@ def cleaned_runs(
             f"program {program!r} has no recording of {set_names}; notebook 01 lists what it has. Record it: "
             f"{todo}."
         )
-    for provenance in store.provenances(url, runs["run_id"]):  # here, because worker processes read the runs
+    for provenance in store.provenances(
+        url, runs["run_id"]
+    ):  # worker processes read the runs, and cannot note it
         note_read(provenance)
     job = functools.partial(_clean_run, url, method=method)
     counts, seconds = zip(*parallel_map(job, runs["run_id"], workers), strict=True)

@@ -152,10 +152,13 @@ def profile(model: ClassifierMixin, series: Series, *, slice_s: float = SLICE_S)
     rates = series.rates(slice_s)
     missing = [event for event in model.feature_names_in_ if event not in rates]
     if missing or not len(rates):
-        raise InputError(
-            f"the run has no slice with {len(missing) or 'all'} of the {len(model.feature_names_in_)} key events"
-            f"{', the first is ' + missing[0] if missing else ''}: run the program longer, or take longer slices."
-        )
+        problem = "the run has no complete slice"
+        if missing:
+            n_needed = len(model.feature_names_in_)
+            problem = (
+                f"the run did not count {len(missing)} of the {n_needed} key events, for example {missing[0]}"
+            )
+        raise InputError(f"{problem}. Run the program longer, or use longer slices.")
     labelled = label_slices(model, rates[model.feature_names_in_])
     shares = 100 * labelled["label"].value_counts(normalize=True).rename("share")
     return Profile(labelled, series.pace(slice_s), phases(labelled), shares)
@@ -540,15 +543,16 @@ def answer_simulated(name: str, profile: SimulatedProfile) -> dict[str, Any]:
 
 
 def _line_length(caches, name):
-    """Return the line length of a cache [bytes], from Callgrind's description of it.
+    """Return the line length of a cache [bytes].
 
-    Raises CallgrindError if the description contains no line length.
+    It is read from Callgrind's description of the caches. Raises CallgrindError if the description contains no line
+    length.
     """
     description = caches.get(name, "nothing")
     match = _LINE_LENGTH.search(description)
     if match is None:
         raise CallgrindError(
-            f"Callgrind's output tells no length of {name}'s lines, but {description[:60]!r}."
+            f"Callgrind's output contains no line length of the cache {name}, but {description[:60]!r}."
         )
     return int(match[1])
 
@@ -580,7 +584,10 @@ def _relabel_prefetched(table, misses, n_in_order):
 
 
 def _join_phases(table, cycles, columns):
-    """Join the phases with equal values in some columns to one row, the largest share first."""
+    """Join the phases with equal values in some columns.
+
+    The phases with the largest share come first.
+    """
     number = table.groupby(columns, sort=False).ngroup()
     rows = table.groupby(number).agg(
         **{name: (name, "first") for name in columns},

@@ -100,7 +100,7 @@ def read_recorded(
     metas = {folder / f"{run}.json": meta for run, meta in readable_runs(folder).items()}
     if any(source_of(meta) != PERF for meta in metas.values()):
         report = command_of_report(name)
-        raise CmlibError(f"{name} is simulated: no cycles were counted. Its report: {report}")
+        raise CmlibError(f"{name} is simulated: no cycles were counted. See its report: {report}")
     runs = readable(lambda file: read_run(file, metas[file]), metas)
     if not runs:
         raise CmlibError(f"{name} has no run that can be read.")

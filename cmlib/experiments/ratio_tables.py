@@ -68,7 +68,10 @@ def compare_ratios(old: pd.DataFrame, new: pd.DataFrame, smallest: float) -> lis
 
 
 def _compute_half_width(old, new, confidence):
-    """Return half the width of Welch's confidence interval of the difference of two means."""
+    """Return half the width of Welch's confidence interval.
+
+    The interval is for the difference of two means.
+    """
     sizes = np.array([len(old), len(new)])
     variances_of_means = np.array([old.var(), new.var()]) / sizes + _SMALL_VARIANCE
     degrees_of_freedom = variances_of_means.sum() ** 2 / (variances_of_means**2 / (sizes - 1)).sum()

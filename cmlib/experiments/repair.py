@@ -129,7 +129,9 @@ def score_method(
             file_scores = score_cases({name: method}, file_cases)
             scores.append(file_scores.assign(kind=kind, program=program, file=file))
     if not scores:
-        raise InputError("none of the files is there: `cmlib fetch` has them, CMLIB_PUBLIC their folder.")
+        raise InputError(
+            "no file is on this machine. Download the sets by `cmlib fetch`, or set CMLIB_PUBLIC to their folder."
+        )
     by_series = pd.concat(scores)
     by_series["ratio"] = np.log(by_series["ratio"].clip(0.01, 100))
     groups = by_series.groupby(["kind", "program", "file", "method"], sort=False)
@@ -317,7 +319,7 @@ def _find_pairs(counts, machine):
 
 
 def _estimate_shared_time(shares, event, groups):
-    """Estimate the fraction of time in which each event was counted together with `event`.
+    """Estimate the overlap of each event with `event` in time (0-1).
 
     The groups of events take turns on the counters in the order of the columns. Groups that are near each other in
     this order are counted at the same time if several fit on the counters.
@@ -468,10 +470,10 @@ def _compare_with_processors(name, frame):
 
 
 def _compare_with_few_events(name, text):
-    """Yield a case for each row of a table, which contains the total counts of one run.
+    """Yield a case for each row of a table with total counts.
 
-    In the table, all events were multiplexed. Another table contains runs of the same programs that counted four
-    events each. Its counts are the truth.
+    In this table, a row is a run with all events, multiplexed. Another table contains runs of the same programs
+    that counted four events each. Its counts are the truth.
     """
     many = pd.read_csv(io.StringIO(text)).drop(columns="label")
     few_text = _read_text(name.replace("20_per_1_time", "4_per_5_times"))
@@ -537,7 +539,7 @@ def _count_at_progress(run, event, progress, index):
 
 
 def _compute_progress(counts):
-    """Return the share of executed instructions at the start and at the end of each interval."""
+    """Return the share of executed instructions at each interval boundary."""
     executed = np.append(0, counts["instructions"].fillna(0).cumsum())
     return executed / executed[-1]
 

@@ -45,7 +45,7 @@ def resolve_names(wanted: str, known: Iterable[str], *, about: str, todo: str) -
         return known
     names = split_names(wanted)
     if not names:
-        raise InputError(f"program = {wanted!r} names no program; write all, or names separated by commas.")
+        raise InputError(f"program = {wanted!r} contains no name. Write all, or names separated by commas.")
     for name in names:
         if name not in known:
             advice = todo.replace("NAME", command_line(name) or "NAME")

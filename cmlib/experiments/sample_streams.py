@@ -64,7 +64,7 @@ def load_samples(wanted: str = "all", *, program: str = "all", kind: str = "auto
     cases = _list_cases(program, recorded.index) if wanted == "all" else split_names(wanted)
     for case in cases:
         if case not in recorded.index:
-            raise InputError(f"there is no sample stream {case!r}; there are {', '.join(recorded.index)}.")
+            raise InputError(f"no sample stream is named {case!r}. Recorded: {', '.join(recorded.index)}.")
     kind = recorded["kind"].iloc[0]
     streams_by_case = {}
     for case in cases:
@@ -200,8 +200,8 @@ def load_streams(
     longest = max(map(len, streams_by_case.values()))
     if longest < _FEWEST_SAMPLES:
         raise UnfitRecordingError(
-            f"{', '.join(streams_by_case)}: at most {longest} samples, and lines take {_FEWEST_SAMPLES}. Record a "
-            "longer run, or with a shorter --period; only the command's own process is sampled, not its children."
+            f"{', '.join(streams_by_case)}: at most {longest} samples, and lines need {_FEWEST_SAMPLES}. Record a "
+            "longer run, or use a shorter --period. Only the process of the command is sampled, not its children."
         )
     ordered = {case: _move_to_second(stream, event) for case, stream in streams_by_case.items()}
     return ordered, provenance

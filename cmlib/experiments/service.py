@@ -105,7 +105,7 @@ def _group_by_load(name, metas, runs, event):
     """
     if are_totals(metas[0]):
         raise CmlibError(
-            f"{name} has totals of whole runs, and the other recording has intervals. Record both with intervals "
+            f"{name} has totals of complete runs, and the other recording has intervals. Record both with intervals "
             "(perf stat -I 1000), or both as totals of three or more runs (perf stat -r 5)."
         )
     if any(event not in counts for counts, _ in runs):
@@ -157,7 +157,10 @@ def _spread_evenly(rows, n):
 
 
 def _select(runs, rows):
-    """Select intervals of some runs. The intervals of all runs are numbered consecutively."""
+    """Select intervals of some runs.
+
+    The intervals of all runs are numbered consecutively.
+    """
     selected = []
     first = 0  # number of the first interval of the run
     for counts, running in runs:

@@ -89,7 +89,10 @@ def summarize_runs(
 
 
 def _note_alternatives(answer, processor, recognized):
-    """Add to a summary that the event names fit several processors (`recognized`) equally well."""
+    """Add to a summary that several processors are possible.
+
+    The event names fit all processors in `recognized` equally well.
+    """
     if processor not in recognized or len(recognized) < 2:
         return
     answer["processors_alike"] = sorted({*recognized} - {processor})
@@ -184,9 +187,10 @@ def _drop_doubtful(metas, runs):
 
 
 def _choose_fitting(processor, machines, names, runs):
-    """Replace a processor that was found by event names if another one fits the counts better.
+    """Replace a processor that was found by event names only.
 
-    The other processor has the same vendor. Nothing is replaced if the machine is known.
+    Another processor of the same vendor is returned if its table fits the counts and the table of `processor` does
+    not.
     """
     runs_with_cycles = [run for run in runs if "cycles" in run[0]]
     is_known = any(map(events.find_microarchitecture, machines))

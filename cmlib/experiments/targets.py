@@ -40,7 +40,9 @@ _LEAST_SHARE = 0.9  # smallest share of the intervals in which a target must hap
 
 @dataclass(frozen=True)
 class Target:
-    """A rate that a model explains: the count of an event, divided by a count or by the time.
+    """A rate that a model explains.
+
+    It is the count of an event, divided by the count of another event or by the time.
 
     Attributes
     ----------

@@ -16,7 +16,9 @@ __all__ = ["plateaus"]
 LEVELS = ("L1", "L2", "L3", "M")
 _FEWEST_SIZES = 3  # of a level
 _LARGEST_RATIO = 1.5  # of a latency to the median of its level (or the inverse), inside of the level
-AGAIN = "Sweep again on a quiet machine; caches that are shared or cut off by a hypervisor show no level."
+HOW_TO_REPEAT = (
+    "Repeat the sweep on a quiet machine. A cache that is shared, or hidden by a hypervisor, cannot be found."
+)
 
 
 def plateaus(latencies: pd.DataFrame) -> pd.DataFrame:
@@ -63,6 +65,7 @@ def plateaus(latencies: pd.DataFrame) -> pd.DataFrame:
     levels = pd.DataFrame(rows, index=pd.Index(LEVELS, name="level"), columns=["smallest", "largest", "ns"])
     if not levels["ns"].is_monotonic_increasing:
         raise CmlibError(
-            f"latencies don't rise from level to level, something else ran beside the sweep:\n{levels}\n{AGAIN}"
+            "the latency does not rise from level to level. Something else ran during the sweep.\n"
+            f"{levels}\n{HOW_TO_REPEAT}"
         )
     return levels

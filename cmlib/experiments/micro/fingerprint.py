@@ -316,11 +316,9 @@ def table_2(
     *,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Cross-validate a decision tree as in the paper's Table 2, and more strictly.
+    """Cross-validate a decision tree with four kinds of folds.
 
-    The accuracy is computed with four kinds of folds:
-
-    - ``10-fold``: random slices, as in the paper (Yoo et al. 2012).
+    - ``10-fold``: random slices, as in the paper's Table 2 (Yoo et al. 2012).
     - ``by run``: complete runs.
     - ``by size``: sizes of the data. The key events are chosen without the tested size.
     - ``by program``: micro-benchmarks.
@@ -339,8 +337,8 @@ def table_2(
     Returns
     -------
     DataFrame
-        One row per kind of program and kind of folds. Columns: benchmarks, folds, accuracy [%], and the numbers of
-        correct and incorrect slices.
+        One row per kind of program and kind of folds. Columns: benchmarks, folds, accuracy [%], correct and
+        incorrect (numbers of slices).
     """
     slices_by_benchmarks = {"Micro-benchmarks": micro}
     for kind, slices in others.items():
@@ -357,7 +355,7 @@ def table_2(
 
 
 def _score_by_size(X, about, n_events, tree):
-    """Return the accuracy, and the numbers of correct and incorrect slices, with folds by size.
+    """Return [accuracy, correct, incorrect] with folds by size.
 
     The key events are chosen without the slices of the tested size.
     """
@@ -371,7 +369,7 @@ def _score_by_size(X, about, n_events, tree):
 
 
 def _score_by_program(X, about, tree):
-    """Return the accuracy, and the numbers of correct and incorrect slices, with folds by program."""
+    """Return [accuracy, correct, incorrect] with folds by program."""
     is_right = predict_left_out(X, about, tree) == about["label"].to_numpy()
     return [100 * is_right.mean(), is_right.sum(), (~is_right).sum()]
 
@@ -587,7 +585,10 @@ def _find_distinguishable(series):
 
 
 def _differ(pathological, healthy):
-    """Mark the causes of cycles with a much larger share in the form with the bottleneck."""
+    """Mark the causes of cycles that distinguish the two forms.
+
+    Such a cause has a much larger share in the form with the bottleneck.
+    """
     return pathological >= np.maximum(NAMED_FROM, _SMALLEST_RATIO * healthy)
 
 

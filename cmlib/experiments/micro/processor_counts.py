@@ -130,7 +130,10 @@ def compare_with_processor(series: list[Series]) -> pd.DataFrame:
 
 
 def _read_measured_rates(folder):
-    """Return the mean count of each event per 1,000 instructions, over all runs in a folder."""
+    """Return the mean count of each event per 1,000 instructions.
+
+    The mean is over all readable runs in the folder.
+    """
     wanted_events = {event for quantity in _QUANTITIES for event in (*quantity.added, *quantity.subtracted)}
     metas = {}
     for run_name, meta in readable_runs(folder).items():

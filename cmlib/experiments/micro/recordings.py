@@ -70,11 +70,11 @@ def stored_sweep(folder: str | Path) -> pd.DataFrame:
     """
     file = Path(folder) / SWEEP
     if not file.is_file():
-        raise NothingRecordedError(f"no latency sweep is kept with the recordings: run `{COMMAND}`")
+        raise NothingRecordedError(f"no latencies are stored with the recordings: run `{COMMAND}`")
     try:
         return parse_csv(read_file(file), most_columns=_MOST_COLUMNS)
     except ValueError as error:
-        raise CmlibError(f"{file} can't be read: {str(error)[:200]}. Run `{COMMAND}` again.") from error
+        raise CmlibError(f"{file} cannot be read: {str(error)[:200]}. Run `{COMMAND}` again.") from error
 
 
 def key_metadata(folder: str | Path) -> dict[str, Any] | None:
@@ -218,7 +218,7 @@ def _read_label(meta, file):
         if not has_size or not isinstance(about["label"], str | None):
             raise TypeError("it has no label, or its size is not a number")
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise CmlibError(f"{file}: its note does not tell label and size: {error}.") from error
+        raise CmlibError(f"{file}: the note contains no valid label and size: {error}.") from error
     return about
 
 
@@ -310,8 +310,8 @@ def _read_simulated(file, meta):
     missing = second_level_events().index.difference(counts.columns)
     if len(missing):
         raise CmlibError(
-            f"{folder.name}/{run_name} lacks {', '.join(missing)}: its simulations did not execute the same. Move it "
-            f"away and run `{SIMULATE_COMMAND}`."
+            f"{folder.name}/{run_name} does not contain {', '.join(missing)}, because its simulations executed "
+            f"different instructions. Move it away and run `{SIMULATE_COMMAND}`."
         )
     counts.index = pd.Index(np.arange(1.0, len(counts) + 1), name="interval")
     after_start = counts.iloc[1:]

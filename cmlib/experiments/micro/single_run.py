@@ -20,7 +20,7 @@ from cmlib.io.archive.programs import existing_runs
 from cmlib.shell import command_code
 
 _WITHOUT_COUNTERS = (
-    "Without counters: `cmlib diagnose --simulate -- COMMAND`; `cmlib doctor` tells why there are none, and "
+    "Without counters: `cmlib diagnose --simulate -- COMMAND`; `cmlib doctor` says why there are no counters, and "
     "`cmlib diagnose --recorded NAME` shows a run that was recorded."
 )
 
@@ -80,7 +80,7 @@ def record_once(
         )
         recorded = read_series(folder, trained["set"], "own", only=name)
         if not recorded:
-            raise RecordError(f"{name!r} was recorded, and can't be read.")
+            raise RecordError(f"{name!r} was recorded, but cannot be read.")
         return recorded[0]
 
 
@@ -90,13 +90,13 @@ def _check_machine(trained, counters):
     trained_on = trained["machine"]["microarchitecture"]
     if microarchitecture != trained_on:
         raise CmlibError(
-            f"the tree was trained on {trained_on}, and this is {microarchitecture}: events and their rates "
-            "differ. Train one here: run `cmlib record-micro` with CMLIB_DATA naming a folder of its own."
+            f"the tree was trained on {trained_on}, and this machine is {microarchitecture}. Events and their rates "
+            "differ. Train a tree here: set CMLIB_DATA to a new folder and run `cmlib record-micro`."
         )
     if counters["good"] < trained["counters"]["good"]:
         raise CmlibError(
-            f"{counters['good']} counters are good here, and the key events are in groups for "
-            f"{trained['counters']['good']}: something else uses the counters, see `cmlib doctor`."
+            f"only {counters['good']} counters are good here, and the groups of key events need "
+            f"{trained['counters']['good']}. Another program may use counters, see `cmlib doctor`."
         )
 
 

@@ -68,7 +68,7 @@ def validate(
     n_folds = min(_N_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
     if n_folds < 2:
         raise InputError(
-            "validate: a class has a single slice, and can't be in both training and test. Record more."
+            "validate: a class has a single slice, which cannot be in both training and test. Record more."
         )
     folds_by_kind = {"10-fold": StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)}
     if runs is not None:
@@ -136,7 +136,9 @@ def nested_accuracy_curve(
     estimator: ClassifierMixin,
     folds: Iterable[tuple[np.ndarray, np.ndarray]],
 ) -> pd.DataFrame:
-    """Measure the accuracy with key events chosen separately for each fold.
+    """Measure the accuracy with several numbers of key events, without a bias.
+
+    In each fold, the key events are chosen from the training slices only.
 
     Parameters
     ----------
@@ -186,12 +188,13 @@ def _tabulate_accuracy(wrong_by_size, n_slices):
 def leave_each_out(values: ArrayLike) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Make one fold for each distinct value.
 
-    The test rows of a fold have this value. For example, each fold tests one working-set size.
+    The test rows of a fold have this value, and the training rows do not. For example, each fold tests one
+    working-set size.
 
     Parameters
     ----------
     values : array-like, shape (n_rows,)
-        Value of each row. Rows with NaN are never tested.
+        Value of each row. Rows with NaN are always training rows.
 
     Yields
     ------

@@ -59,5 +59,5 @@ def parse_program_label(text: str) -> tuple[str, float, dict[str, str]]:
     has_scale = words[4:5] == ["--scale"]
     has_options = option_words[::2] == ["--option"] * len(options)
     if not (has_program and has_scale and has_options):
-        raise CmlibError(f"{text!r} is not the command of a program that cmlib gets ready")
+        raise CmlibError(f"{text!r} is not a command that records a program of cmlib")
     return words[3], float(words[5]), dict(option.split("=", 1) for option in options)

@@ -131,7 +131,7 @@ def load_tuned(folder: str | Path = "", wanted: str = "all") -> dict[str, Tuning
     """
     runs_by_program = _read_metadata(Path(folder or hardware_first(places.recordings_dir() / FOLDER)))
     if not runs_by_program:
-        raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`, which takes programs on Spark")
+        raise NothingRecordedError(f"nothing recorded yet: run `{RECORD}`, which records programs on Spark")
     about = "the programs recorded under other settings of Spark"
     todo = f"If it runs on Spark: `{RECORD} --program NAME`"
     names = resolve_names(wanted, runs_by_program, about=about, todo=todo)
@@ -219,7 +219,7 @@ def load_levels(folder: str | Path = "", wanted: str = "all") -> pd.DataFrame:
                 tables.setdefault(name, []).append(table)
             kinds.setdefault(name, set()).update(provenance_of_run(run.meta).kind for run in runs)
     if not tables:
-        raise NothingRecordedError(f"no run with one parameter changed is recorded yet: run `{RECORD}`")
+        raise NothingRecordedError(f"no run with a single changed parameter is recorded yet: run `{RECORD}`")
     about = "the programs recorded with one parameter of Spark changed"
     names = resolve_names(wanted, tables, about=about, todo=f"If it runs on Spark: `{RECORD} --program NAME`")
     for name in names:
@@ -271,7 +271,7 @@ def _check_comparable(name, runs):
         if run.scale != first_scale or machine != first_machine:
             raise CmlibError(
                 f"{run.file}: {name} at scale {run.scale:g} on {' '.join(machine)}, others at {first_scale:g} on "
-                f"{' '.join(first_machine)}: times can't be compared. Move one kind out of the recordings."
+                f"{' '.join(first_machine)}: times cannot be compared. Move one kind out of the recordings."
             )
 
 
@@ -306,7 +306,7 @@ def _read_program(name, recorded_runs):
     sorted_runs = _sort_runs(name, recorded_runs)
     if not sorted_runs.random:
         raise NothingRecordedError(
-            f"nothing recorded yet of {name} under settings drawn at random: run `{RECORD} --program {name}`"
+            f"no run of {name} with random settings is recorded yet: run `{RECORD} --program {name}`"
         )
     runs, per, pace = _make_runs(sorted_runs.random)
     usual = {}

@@ -129,5 +129,5 @@ def parse_quantity(text: str) -> float:
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise InputError(f"{text!r} is not a number, alone or with one of the units k, m, g and s.")
+        raise InputError(f"{text!r} is not a number with one of the units k, m, g or s, or without unit.")
     return float(match[1]) * _UNITS[match[2]]

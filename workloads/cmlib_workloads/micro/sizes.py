@@ -7,7 +7,7 @@
 import numpy as np
 
 from cmlib.errors import CmlibError
-from cmlib.experiments.micro.cache_levels import AGAIN
+from cmlib.experiments.micro.cache_levels import HOW_TO_REPEAT
 
 _MEMORY = 64 << 20
 _PAGE = 4096
@@ -28,7 +28,7 @@ def working_sets(levels, n=3):
     for level, (low, high) in bounds.items():
         if low > high:
             raise CmlibError(
-                f"no working set fits {level} without fitting the level before:\n{levels}\n{AGAIN}"
+                f"no working set fits {level} without fitting the level before:\n{levels}\n{HOW_TO_REPEAT}"
             )
     return {
         level: [int(size) // _PAGE * _PAGE for size in np.geomspace(low, high, n)]
