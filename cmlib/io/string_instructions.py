@@ -1,33 +1,33 @@
-"""Recognize repeated x86 string instructions (``rep movsb``) in a program's file.
+"""Recognize repeated x86 string instructions in a program's file. For example, ``rep movsb``.
 
-Callgrind counts each repetition of such an instruction as an instruction, unlike a processor. To correct its counts,
-:func:`is_string_instruction` disassembles the instruction at an address.
+Callgrind counts each repetition as an instruction, but a processor counts only one instruction. The counts are corrected
+for the instructions that :func:`is_string_instruction` recognizes.
 """
 
-import contextlib
 import re
 from pathlib import Path
 
 from cmlib.extras import check_extra
 from cmlib.io.archive.files import ArchiveError, opened
 
+_LONGEST_INSTRUCTION = 15  # bytes
 _REPEATED_STRING_INSTRUCTION = re.compile(r"rep\w* (?:movs|cmps|stos|lods|scas|ins|outs)")
 
 
 def is_string_instruction(path: str | Path, address: int) -> bool:
-    """Return whether the instruction at an address is an x86 string instruction with a repeat prefix (``rep movsb``).
+    """Return True if the instruction at an address is a repeated string instruction.
 
     Parameters
     ----------
     path : path
         Executable or library.
     address : int
-        Virtual address.
+        Virtual address of the instruction.
 
     Returns
     -------
     bool
-        False if the file or the address does not exist, or the file is not an ELF file.
+        False if the file is not an ELF file, or the file or the address does not exist.
 
     Raises
     ------
@@ -39,8 +39,13 @@ def is_string_instruction(path: str | Path, address: int) -> bool:
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
-    with contextlib.suppress(ArchiveError, ELFError, StopIteration), opened(path) as file:
-        file.seek(next(ELFFile(file).address_offsets(address)))
-        _, _, mnemonic, _ = next(Cs(CS_ARCH_X86, CS_MODE_64).disasm_lite(file.read(15), address))
-        return _REPEATED_STRING_INSTRUCTION.match(mnemonic) is not None
-    return False
+    try:
+        with opened(path) as file:
+            offset = next(ELFFile(file).address_offsets(address))
+            file.seek(offset)
+            code = file.read(_LONGEST_INSTRUCTION)
+            _, _, mnemonic, _ = next(Cs(CS_ARCH_X86, CS_MODE_64).disasm_lite(code, address))
+    # StopIteration: the file has no such address, or no instruction there.
+    except (ArchiveError, ELFError, StopIteration):
+        return False
+    return _REPEATED_STRING_INSTRUCTION.match(mnemonic) is not None

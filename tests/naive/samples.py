@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from cmlib.io.samples import SampleError
-from cmlib.io.samples.perf_data import column_of
+from cmlib.io.samples.counting import column_of
 
 _LONGEST_LINE = 1 << 20
 # A count that fell since the last sample: perf prints the difference as unsigned.

@@ -1,8 +1,8 @@
-"""Samples: read perf's sample streams, and the files in which samples or lines are kept.
+"""Read samples of counters, and store them as files.
 
-A sample is the counts of a group of events since the sample before, taken whenever the first event has counted a
-period. "Lines" are piecewise-linear segments that are stored in place of samples. Names are loaded on demand.
-SampleError for files that can't be read or were changed.
+perf takes a sample each time the first event of a group has counted a period. The sample has the counts of all events
+of the group since the previous sample. Lines are piecewise-linear segments that are stored in place of samples.
+:func:`find_streams` lists the stored samples. SampleError is raised for files that cannot be read or were changed.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-"""List, read and write files of samples or of lines, each with metadata in a JSON file beside it.
+"""List, read and write files of samples.
 
-Samples of one run are a sample stream, which is stored as the text that perf prints, compressed by gzip. Lines are
-piecewise-linear segments that are stored in place of samples, as CSV. :func:`find_streams` lists the sample streams,
-:func:`read_lines` reads a file of lines, and :func:`open_draft` writes a file of either kind.
+The samples of one run are a sample stream. It is stored as compressed text in the format of perf. Lines are
+piecewise-linear segments that replace samples. They are stored as CSV. Both have a JSON file with metadata.
+:func:`find_streams` lists the sample streams, :func:`read_lines` reads lines, and :func:`open_draft` writes either.
 """
 
 import contextlib
@@ -22,15 +22,16 @@ __all__ = ["SampleError", "find_streams", "open_draft", "read_lines", "read_meta
 
 SCHEMA = 1
 LINES, SAMPLES = ".csv", ".txt.gz"  # suffixes of the content files
-KINDS = ("hardware", "software")  # kinds of the event that times the sampling; names of files begin with them
-# A file of lines has three columns for each event (slope, intercept, sigma), and 480 events at most.
+# Kinds of the first event of the samples. The names of files begin with the kind.
+KINDS = ("hardware", "software")
+# Lines have three columns per event (slope, intercept, sigma), and at most 480 events.
 _MOST_COLUMNS = 1 << 11
 _WRITERS = "`cmlib record NAME --samples` and `cmlib record-samples`"
 _ADVICE = f"Such files are written by {_WRITERS}; move anything else out of the folder of samples."
 
 
 class SampleError(CmlibError):
-    """Raised when samples can't be recorded or read."""
+    """Raised for samples that cannot be recorded or read."""
 
 
 def read_lines(out: str | Path) -> tuple[pd.DataFrame, dict]:
@@ -39,20 +40,24 @@ def read_lines(out: str | Path) -> tuple[pd.DataFrame, dict]:
     Parameters
     ----------
     out : path
-        Without suffix.
+        Path of the files, without suffix.
 
     Returns
     -------
     lines : DataFrame
-        One row per line. Columns: x_start and x_end [counts of the first event]; slope:EVENT, intercept:EVENT and
-        sigma:EVENT of each other event; n, the number of samples.
+        One row per line. Columns:
+
+        - ``x_start``, ``x_end`` : range of the cumulative count of the first event.
+        - ``slope:EVENT``, ``intercept:EVENT`` : coefficients for each other event.
+        - ``sigma:EVENT`` : standard deviation of the samples from the line.
+        - ``n`` : number of samples.
     meta : dict
-        Metadata, as :func:`read_metadata` returns them.
+        Metadata.
 
     Raises
     ------
     SampleError
-        If there are none, or the file was changed.
+        If the files do not exist, cannot be read, or were changed.
     """
     file = Path(f"{out}{LINES}")
     meta = read_metadata(file)
@@ -62,12 +67,12 @@ def read_lines(out: str | Path) -> tuple[pd.DataFrame, dict]:
 
 
 def read_metadata(file: str | Path) -> dict | None:
-    """Read the metadata beside a file of samples or lines.
+    """Read the metadata of a file of samples or lines.
 
     Parameters
     ----------
     file : str or path
-        The file of samples or lines.
+        File of samples or lines.
 
     Returns
     -------
@@ -77,7 +82,7 @@ def read_metadata(file: str | Path) -> dict | None:
     Raises
     ------
     SampleError
-        If the metadata can't be read, the file does not exist, or its SHA-256 differs from the one in the metadata.
+        If the metadata or the file cannot be read, or the file was changed.
     """
     file = Path(file)
     metadata_file = file.with_name(file.name.removesuffix(SAMPLES).removesuffix(LINES) + ".json")
@@ -95,30 +100,30 @@ def read_metadata(file: str | Path) -> dict | None:
 
 @contextlib.contextmanager
 def open_draft(out: str | Path, suffix: str) -> Iterator[tuple[Any, dict, Path]]:
-    """Open a temporary file for samples or lines, with a dict for its metadata, for a ``with`` block.
+    """Write a file of samples or lines during a ``with`` block.
 
-    When the block ends without an error, the file and its metadata get their final names. A recording that breaks
-    off leaves neither.
+    The file and its metadata get their final names after the block. After an error in the block, nothing is written.
 
     Parameters
     ----------
     out : path
-        Final name, without suffix.
-    suffix : str
-        A constant of this module: `LINES` for a text file, or `SAMPLES` for a file of bytes, which gzip compresses
-        on writing.
+        Final path, without suffix.
+    suffix : {".csv", ".txt.gz"}
+        ``.csv`` for lines, ``.txt.gz`` for samples.
 
     Yields
     ------
     file : file object
+        Text file for lines. Binary file for samples, which is compressed by gzip.
     metadata : dict
+        Empty. Entries that the block adds are written as metadata.
     folder : Path
         Temporary folder of the file.
 
     Raises
     ------
     SampleError
-        If the recording exists already or can't be written.
+        If the recording exists already or cannot be written.
     """
     metadata_file = Path(f"{out}.json")
     if metadata_file.exists():
@@ -140,7 +145,7 @@ def samples_dir() -> Path:
     Returns
     -------
     pathlib.Path
-        Contains one folder per program and input, such as ``gcc-2``.
+        Contains one folder per program and input. For example, ``gcc-2``.
     """
     return places.data_dir() / "samples"
 
@@ -148,28 +153,36 @@ def samples_dir() -> Path:
 def find_streams(folder: str | Path | None = None, kind: str = "auto") -> pd.DataFrame:
     """List the stored sample streams.
 
+    Unreadable files are skipped with a message on standard error.
+
     Parameters
     ----------
     folder : str or path, optional
-        Default: :func:`samples_dir`.
-    kind : str, default "auto"
-        Kind of the event that times the sampling: one of KINDS. "auto" takes hardware events if any stream has them,
-        else software events.
+        Folder with one folder per program. Default: :func:`samples_dir`.
+    kind : {"auto", "hardware", "software"}, default "auto"
+        Kind of the first event of the samples. ``auto`` selects hardware events if any stream has them, otherwise
+        software events.
 
     Returns
     -------
     DataFrame
-        One row per stream. Columns: ``name`` (of the program), ``kind``, ``path``, ``period`` (counts per sample),
-        ``n_samples``, ``n_lost`` (samples that perf lost), ``events`` (tuple of names), ``command`` and ``date`` (str).
-        A stream without metadata has only a name, kind and path; ``events`` is empty and the other values are None.
-        Files that can't be read are left out with a warning.
+        One row per stream. Columns:
+
+        - ``name`` : name of the program.
+        - ``kind``, ``path`` : kind of the first event, and file.
+        - ``period`` : counts of the first event per sample.
+        - ``n_samples``, ``n_lost`` : number of samples, and number of samples that perf lost.
+        - ``events`` : tuple of names. Empty if the stream has no metadata.
+        - ``command``, ``date`` : command and date of the recording.
+
+        Values are None if the stream has no metadata.
 
     Raises
     ------
     InputError
         If the kind is unknown.
     NothingRecordedError
-        If there are no streams of this kind.
+        If no stream of this kind exists.
     """
     if kind not in ("auto", *KINDS):
         raise InputError(f"kind is 'auto', {KINDS[0]!r} or {KINDS[1]!r}; got {kind!r}.")
@@ -192,7 +205,7 @@ def find_streams(folder: str | Path | None = None, kind: str = "auto") -> pd.Dat
 
 
 def _describe_stream(path: Path) -> dict[str, Any]:
-    """Describe one file of samples as a row of :func:`find_streams`."""
+    """Return the row of a file of samples in the table of :func:`find_streams`."""
     meta = read_metadata(path) or {}
     return {
         "name": path.parent.name,

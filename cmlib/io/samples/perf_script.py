@@ -1,47 +1,67 @@
-"""Read what ``perf script`` prints of samples as counts since the sample before: bytes in, an array out.
-
-Nothing is refused: lines of another form are passed over.
-"""
+"""Convert the output of ``perf script`` to counts per sample."""
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from cmlib.io.samples.perf_data import column_of, count_samples
+from cmlib.io.samples.counting import column_of, count_samples
 
 FIELDS = "tid,time,period,event"
 _LINE = re.compile(rb"^ *+(\S++) ++(\S++) ++(-?[0-9]{1,20}) ++(\S+?):? *+$", re.MULTILINE)
 _TOO_LARGE = 1 << 63
 
 
-def read_text(text, events):
+def read_text(text: bytes, events: Sequence[str]) -> np.ndarray:
     """Read samples from the output of ``perf script -F tid,time,period,event``.
 
-    For each sample, perf prints one line per event, with the count since the previous sample. The line of the first
-    event begins a sample. An event that did not happen has no line. All other lines are ignored.
+    Each line has the count of one event since its previous line. A sample has one line per event, and begins with the
+    first event. Other lines are ignored.
 
     Parameters
     ----------
     text : bytes
+        Output of ``perf script``.
     events : sequence of str
-        Names as perf prints them, without modifiers; the first one times the sampling.
+        Names of the events in perf's output, without modifiers. perf takes a sample each time the first event has
+        counted a period.
 
     Returns
     -------
     ndarray of int64, shape (n_samples, n_events)
-        Counts since the sample before, 0 for an event that did not happen.
+        Counts since the previous sample. 0 if an event has no line.
     """
     lines = pd.DataFrame(_LINE.findall(text), columns=["task", "time", "count", "name"])
-    column = lines["name"].map({name: column_of(name, events) for name in lines["name"].unique()})
+    column_by_name = {name: column_of(name, events) for name in lines["name"].unique()}
+    column = lines["name"].map(column_by_name)
     lines = lines[column.notna()]
-    # A count that fell is printed as a difference modulo 2^64: -1 stands for it.
-    counts = (count if abs(count) < _TOO_LARGE else -1 for count in map(int, lines["count"]))
+    # count_samples takes values of counters, so counts are summed up. Each event is one counter with its column as id.
     ids = column.dropna().to_numpy(np.int64)
-    shown = pd.Series(np.fromiter(counts, np.int64, len(lines))).groupby(ids).cumsum().to_numpy()
-    time, task = (pd.factorize(lines[key])[0] for key in ("time", "task"))
-    known, (last, still_open) = np.arange(len(events)), np.zeros((2, len(events)), np.int64)
+    counts = np.fromiter(map(_parse_count, lines["count"]), np.int64, len(lines))
+    values = pd.Series(counts).groupby(ids).cumsum().to_numpy()
+    time, _ = pd.factorize(lines["time"])
+    task, _ = pd.factorize(lines["task"])
+    known_ids = np.arange(len(events))
+    open_counts = np.zeros(len(events), np.int64)
     samples = np.empty((len(lines), len(events)), np.int64)
-    sources = time, task, shown[:, None], ids[:, None], known, known, last
-    n, *_ = count_samples(*sources, still_open, np.zeros(2, np.int64), samples)
-    return np.vstack([samples[:n], still_open[None][: still_open[0]]])
+    n_samples, *_ = count_samples(
+        time,
+        task,
+        values[:, None],
+        ids[:, None],
+        known_ids,
+        known_ids,
+        np.zeros(len(events), np.int64),
+        open_counts,
+        np.zeros(2, np.int64),
+        samples,
+    )
+    n_open = 1 if open_counts[0] else 0
+    return np.vstack([samples[:n_samples], open_counts[None][:n_open]])
+
+
+def _parse_count(text: bytes) -> int:
+    """Parse a count; -1 for a count that decreased, which perf prints modulo 2^64."""
+    count = int(text)
+    return count if abs(count) < _TOO_LARGE else -1
