@@ -1,7 +1,7 @@
 """Recognize repeated x86 string instructions in a program's file. For example, ``rep movsb``.
 
-Callgrind counts each repetition as an instruction, but a processor counts only one instruction. The counts are corrected
-for the instructions that :func:`is_string_instruction` recognizes.
+Callgrind counts each repetition as an instruction, but a processor counts only one instruction. Callgrind's counts are
+corrected for the instructions that :func:`is_string_instruction` recognizes.
 """
 
 import re
