@@ -1,8 +1,8 @@
-"""Rank events by how much they matter in a model of IPC: boosted trees, importances, and stability of a ranking.
+"""Rank events by their importance in a model of IPC (instructions per cycle).
 
-IPC is instructions per cycle. `refine` takes X (DataFrame of rates of events, a row per interval or a step of the
-run) and y (Series of IPC), and returns a Refinement, whose importances [%] are the ranking. Raises a ValueError if X
-holds an event that contains IPC (target leakage), a gap, or fewer than 20 rows.
+`refine` takes X, a DataFrame of event rates, and y, a Series of IPC. Both have one row per interval or step of a run.
+It returns a `Refinement`, whose importances [%] are the ranking. The other functions fit the model, compute
+importances, and measure how stable a ranking is.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-"""Gradient-boosted regression trees that predict IPC (instructions per cycle) from event rates, fitted by LightGBM.
+"""Predict IPC (instructions per cycle) from event rates with gradient-boosted regression trees.
 
-:func:`regressor` returns an unfitted model with `fit(X, y)` and `predict(X)`, where X is a DataFrame, a column per
-event, and y a Series; :func:`predict_held_out` predicts each fold by a model of the others, an array. Raises a
-ValueError if both a model and settings are given.
+:func:`regressor` returns an unfitted model. Its `fit(X, y)` and `predict(X)` take a DataFrame X with one column per
+event and a Series y. :func:`predict_held_out` predicts each fold with a model of the other folds. LightGBM fits the
+trees.
 """
 
 from __future__ import annotations
@@ -27,24 +27,21 @@ if TYPE_CHECKING:
 class Boosting:
     """Settings of a boosted model.
 
-    The defaults were chosen on four programs by the error of blocked cross-validation
-    and on another pass over the events: 4 to 15 leaves, 100 to 300 trees and
-    rates of 0.05 to 0.15 were within a tenth of each other. Stacked runs want more
-    leaves (31): a tree must find the run before it can look at the run's events.
+    The defaults were chosen on four programs, by the error on held-out blocks of rows and on a second recording. With
+    4 to 15 leaves, 100 to 300 trees and rates of 0.05 to 0.15, the errors differed by less than a tenth.
 
     Parameters
     ----------
     trees : int, default 100
-        Trees in the ensemble.
+        Number of trees.
     learning_rate : float, default 0.1
-        Share of each tree's correction that is applied.
+        Factor of each tree's values.
     leaves : int, default 8
-        Leaves a tree; a tree of J leaves can express interactions of J - 1 events.
+        Number of leaves per tree. A tree with J leaves can express interactions of J - 1 events.
     rows_per_leaf : int, default 5
-        Fewest rows in a leaf.
+        Smallest number of rows in a leaf.
     row_share : float, default 0.5
-        Share of the rows that each tree is grown on; what makes it stochastic
-        (Friedman 2002, who advises a half).
+        Random share of the rows that each tree is fitted to (0-1). Friedman (2002) recommends a half.
     """
 
     trees: int = 100
@@ -54,28 +51,29 @@ class Boosting:
     row_share: float = 0.5
 
 
-# For matrices of stacked runs that counted different events (cmlib.merge.stack_runs); chosen like the defaults.
+# Settings for stacked runs that counted different events (cmlib.merge.stack_runs), chosen like the defaults. They need
+# more leaves, because a tree has to separate the runs before it can split on their events.
 STACKED = Boosting(trees=100, learning_rate=0.15, leaves=31)
 
 
 def regressor(
     model: BaseEstimator | None = None, *, boosting: Boosting | None = None, seed: int = 0
 ) -> BaseEstimator:
-    """Return an unfitted model of IPC: LightGBM's boosting, or a clone of a scikit-learn estimator.
+    """Return an unfitted model of IPC.
 
     Parameters
     ----------
     model : estimator, optional
-        A scikit-learn regressor to clone. Default: stochastic gradient boosting.
+        A scikit-learn regressor to clone. Default: LightGBM's stochastic gradient boosting.
     boosting : Boosting, optional
         Settings of the default model.
     seed : int, default 0
-        Seed of the model's random choices; set as `random_state` where the estimator has one.
+        Seed of the model. Ignored if `model` has no parameter `random_state`.
 
     Returns
     -------
     estimator
-        With `fit(X, y)` and `predict(X)`; that of the default takes frames whose columns have any name.
+        Unfitted model with `fit(X, y)` and `predict(X)`. The default model accepts any column names.
 
     Raises
     ------
@@ -85,7 +83,9 @@ def regressor(
     if model is None:
         return _Regressor(boosting or Boosting(), seed)
     if boosting is not None:
-        raise InputError("boosting settings are of the model that is made here; set them on the estimator.")
+        raise InputError(
+            "boosting is for the default model only; if you pass a model, set them on the estimator."
+        )
     clone = sklearn.base.clone(model)
     return clone.set_params(random_state=seed) if "random_state" in clone.get_params() else clone
 
@@ -93,28 +93,30 @@ def regressor(
 def predict_held_out(
     X: pd.DataFrame, y: pd.Series, fold: np.ndarray, *, boosting: Boosting | None = None, seed: int = 0
 ) -> np.ndarray:
-    """Predict each fold by a model of the other folds.
+    """Predict each fold with a model of the other folds.
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events (counts per cycle, or per another event).
+        Rates of events, for example counts per cycle.
     y : Series of float, shape (n_rows,)
-        IPC, or another quantity to predict.
+        IPC or another rate.
     fold : ndarray of int, shape (n_rows,)
-        Number of each row's fold, such as :func:`cmlib.rank.refinement.blocks` gives.
+        Number of the fold of each row. For example, from :func:`cmlib.rank.refinement.blocks`.
     boosting : Boosting, optional
         Settings of the models.
     seed : int, default 0
-        Seed of the models' random choices.
+        Seed of the models.
 
     Returns
     -------
     ndarray of float, shape (n_rows,)
-        Predictions [unit of y], each by a model that saw no row of its fold.
+        Predictions [unit of y].
     """
-    # Columns in the order of their names: of two events whose splits are equally good, the first is taken.
-    X, predicted = X[sorted(X)], np.empty(len(y))
+    # If two splits are equally good, LightGBM takes the first column. Sorting makes this independent of the input
+    # order.
+    X = X[sorted(X)]
+    predicted = np.empty(len(y))
     for held in np.unique(fold):
         model = regressor(boosting=boosting, seed=seed).fit(X[fold != held], y[fold != held])
         predicted[fold == held] = model.predict(X[fold == held])
@@ -122,9 +124,10 @@ def predict_held_out(
 
 
 class _Regressor(RegressorMixin, BaseEstimator):
-    r"""LightGBM's boosting as a scikit-learn regressor of DataFrames; twice as fast as LightGBM's own on few rows.
+    r"""Fit LightGBM's boosting to DataFrames.
 
-    Events may have any name: characters that LightGBM refuses or does not escape, such as `:` and `\`, are encoded.
+    For few rows, this is twice as fast as LightGBM's own scikit-learn regressor. Events may have any name: characters
+    that LightGBM does not accept, for example `:` and `\`, are encoded.
     """
 
     def __init__(self, settings, random_state=0):
@@ -132,7 +135,7 @@ class _Regressor(RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Fit to X (DataFrame, a column per event) and y (Series); return self."""
+        """Fit the model to X (DataFrame, one column per event) and y (Series). Return self."""
         self.feature_names_in_ = np.array(X.columns, dtype=object)
         names = [re.sub(r'[%:,{}"\\\[\]]', lambda match: f"%{ord(match[0]):x}", name) for name in X.columns]
         settings = _translate_settings(self.settings, self.random_state)
@@ -144,17 +147,17 @@ class _Regressor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X, *, pred_leaf=False):
-        """Predict the rows of X (array); with `pred_leaf` return the number of each row's leaf in each tree instead."""
+        """Predict the rows of X as an array. With `pred_leaf`, return the leaf numbers in each tree instead."""
         return self.booster_.predict(_to_array(X), pred_leaf=pred_leaf, num_threads=1)
 
 
 def _to_array(values):
-    """Return the values of a frame or series as an array of float64."""
+    """Convert a DataFrame or Series to an array of float64."""
     return values.to_numpy(dtype=np.float64)
 
 
 def _translate_settings(settings, seed):
-    """Translate the settings to LightGBM's parameters (dict)."""
+    """Convert settings to a dict of LightGBM's parameters."""
     return yaml_beside(__file__) | {
         "learning_rate": settings.learning_rate,
         "num_leaves": settings.leaves,

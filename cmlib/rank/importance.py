@@ -1,7 +1,7 @@
-"""Compute the importance of each event in a boosted model of IPC, by Friedman's formula or CounterMiner's as printed.
+"""Compute the importance of each event in a fitted model of IPC (instructions per cycle).
 
-:func:`influence` takes a fitted model, and returns a Series by event [%]. Raises a ValueError if the formula is
-unknown, or can't read the model's trees.
+:func:`influence` takes the model and returns a Series of importances [%]. It uses Friedman's formula or the formula
+that the CounterMiner paper prints.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Tree(NamedTuple):
-    """One tree of an ensemble, applied to the rows of a matrix.
+    """A tree of a boosted model, applied to the rows of a matrix.
 
     Attributes
     ----------
     splits : list of tuple (str, ndarray of bool, ndarray of bool)
-        Each split: its event, a mask of the rows that go left, a mask of those that go right.
+        For each split, its event, the mask of rows on the left side, and the mask of rows on the right side.
     values : ndarray of float, shape (n_rows,)
-        What the tree adds to the prediction of each row, learning rate included.
+        Value that the tree adds to the prediction of each row.
     """
 
     splits: list
@@ -33,48 +33,43 @@ class Tree(NamedTuple):
 
 
 def influence(model: BaseEstimator, *, method: str = "friedman", X: pd.DataFrame | None = None) -> pd.Series:
-    """Compute the importance of every event in a fitted model, in percent.
+    """Compute the importance of each event in a fitted model.
 
     Parameters
     ----------
     model : fitted estimator
-        For ``friedman`` any with `feature_names_in_` (the events) and `feature_importances_`, if these
-        are gains (LightGBM's own default is numbers of splits); for ``printed`` a boosted
-        model of LightGBM. The default model of :func:`cmlib.rank.regressor` serves both.
+        Model from :func:`cmlib.rank.regressor`. For ``friedman``, any estimator with `feature_names_in_` and
+        `feature_importances_`. LightGBM's importances must be gains, not numbers of splits.
     method : {"friedman", "printed"}, default "friedman"
-        ``friedman``: reduction of the squared error by the splits on an event, added
-        up over the trees (Friedman 2001, Eq. 44 and 45, which CounterMiner quotes).
-        ``printed``: Eq. 10 and 11 as CounterMiner prints them.
+        ``friedman``: sum over all trees of the reduction of the squared error by splits on the event (Friedman 2001,
+        Eq. 44 and 45). ``printed``: Eq. 10 and 11 as the CounterMiner paper prints them.
     X : DataFrame, optional
-        The rows that the model was trained on; needed by ``printed`` only.
+        Training rows of the model. Required for ``printed``.
 
     Returns
     -------
     Series of float
-        Percent by event, descending, equal ones in order of their names; sums to
-        100, or all zero if the model never splits.
+        Importance [%], indexed by event name, in descending order. Equal values are sorted by name. The sum is 100,
+        or 0 if the model has no split.
 
     Raises
     ------
     ValueError
-        If the method is unknown, or ``printed`` lacks X or cannot read the trees.
+        If the method is unknown. Also if X is missing for ``printed``, or the model is not LightGBM's.
 
     Notes
     -----
-    Eq. 10 weighs nt, the number of splits on the event in a tree, with the sum of
-    P²(k), where P(k) = (IPC_k - IPC_{k-1}) / IPC_{k-1} after the k-th split. IPC_k
-    is read here as the IPC that the ensemble predicts for a row once its tree has
-    been grown to the k-th split, and P²(k) as the mean over all rows of the
-    squared change. Had P(k) been the change of the mean, it would vanish: what
-    goes up on one side of a split goes down on the other. Eq. 11 averages over
-    the trees that use the event, not over all: an event used once, in an early
-    tree, comes out above one that is used in every tree.
+    In Eq. 10, the importance in one tree is nt times the sum of P²(k). Here nt is the number of splits on the event,
+    and P(k) = (IPC_k - IPC_{k-1}) / IPC_{k-1} is the change at the k-th split. The paper does not define IPC_k. We
+    use the prediction for each row after the k-th split, and the mean of the squared changes over all rows. (The
+    change of the mean prediction is always 0.) Eq. 11 averages over the trees that use the event. Therefore, an event
+    in a single tree can have a larger importance than an event in all trees.
     """
     if method == "friedman":
         raw = pd.Series(model.feature_importances_, index=model.feature_names_in_, dtype=float)
     elif method == "printed":
         if X is None:
-            raise InputError("method='printed' follows the training rows through every tree: pass them as X.")
+            raise InputError("method='printed' needs the training rows: pass them as X.")
         raw = _compute_as_printed(model, X)
     else:
         raise InputError(f"method is {method!r}; it can be 'friedman' or 'printed'.")
@@ -84,14 +79,11 @@ def influence(model: BaseEstimator, *, method: str = "friedman", X: pd.DataFrame
 
 
 def _compute_as_printed(model, X):
-    """Compute CounterMiner's Eq. 11 of each event, not normalized: Series.
-
-    Raises a ValueError if the model is not LightGBM's.
-    """
+    """Compute CounterMiner's Eq. 11 for each event as a Series, without normalization."""
     if not hasattr(model, "booster_"):
-        raise InputError(f"the trees of {type(model).__name__} can't be read; use a model of LightGBM.")
-    trees = list(_trees(model, X))
-    predicted = model.predict(X) - sum(tree.values for tree in trees)
+        raise InputError(f"the trees of {type(model).__name__} cannot be read. Use a model of LightGBM.")
+    trees = list(_read_trees(model, X))
+    predicted = model.predict(X) - sum(tree.values for tree in trees)  # before the first tree
     sums = dict.fromkeys(model.feature_names_in_, 0.0)
     used = dict.fromkeys(model.feature_names_in_, 0)
     for tree in trees:
@@ -108,10 +100,10 @@ def _compute_as_printed(model, X):
 
 
 def _measure_squared_change(values, predicted, left, right):
-    """Compute P²(k) of one split, as a mean over all rows.
+    """Compute the mean of P²(k) over all rows for one split.
 
-    A node adds the mean of its rows' leaf values to the prediction. `values` are those of the tree by row,
-    `predicted` is the prediction before the tree, `left` and `right` are masks of rows.
+    `values` are the values of the tree, and `predicted` is the prediction before the tree. `left` and `right` are the
+    masks of rows on each side of the split. A node adds the mean value of its rows to the prediction.
     """
     node = left | right
     before = values[node].mean()
@@ -120,28 +112,32 @@ def _measure_squared_change(values, predicted, left, right):
     return sum(np.sum(change**2) for change in changes) / len(values)
 
 
-def _trees(model, X):
-    """Yield each tree of a LightGBM model that has a split, as a Tree of the rows of X."""
-    names = model.feature_names_in_
+def _read_trees(model, X):
+    """Yield each tree of a LightGBM model as a Tree, without trees that have no split."""
+    events = model.feature_names_in_
     leaves = model.predict(X, pred_leaf=True).reshape(len(X), -1)
-    for number, described in enumerate(model.booster_.dump_model()["tree_info"]):
-        splits, values = [], {}
-        _walk(described["tree_structure"], names, leaves[:, number], splits, values)
+    for number, tree_info in enumerate(model.booster_.dump_model()["tree_info"]):
+        splits = []
+        value_by_leaf = {}
+        leaf_of_row = leaves[:, number]
+        _collect_splits(tree_info["tree_structure"], events, leaf_of_row, splits, value_by_leaf)
         if splits:
-            yield Tree(splits, np.array([values[leaf] for leaf in sorted(values)])[leaves[:, number]])
+            leaf_values = np.array([value_by_leaf[leaf] for leaf in sorted(value_by_leaf)])
+            yield Tree(splits, leaf_values[leaf_of_row])
 
 
-def _walk(node, names, leaf_of_row, splits, values):
-    """Collect splits (list) and leaf values (dict) below a node; return the mask of the rows that reach it.
+def _collect_splits(node, events, leaf_of_row, splits, value_by_leaf):
+    """Add the splits and leaf values below a node to a list and a dict; return the mask of rows in the node.
 
-    `node` is a dict of LightGBM's dump, `leaf_of_row` the number of the leaf that each row falls into.
+    `node` is a dict from LightGBM's dump. `leaf_of_row` has the number of the leaf of each row.
     """
     if "leaf_index" in node or "split_feature" not in node:
-        values[node.get("leaf_index", 0)] = node["leaf_value"]
-        return leaf_of_row == node.get("leaf_index", 0)
-    place = len(splits)
-    splits.append(None)
-    left = _walk(node["left_child"], names, leaf_of_row, splits, values)
-    right = _walk(node["right_child"], names, leaf_of_row, splits, values)
-    splits[place] = (names[node["split_feature"]], left, right)
+        leaf = node.get("leaf_index", 0)
+        value_by_leaf[leaf] = node["leaf_value"]
+        return leaf_of_row == leaf
+    position = len(splits)
+    splits.append(None)  # a split comes before the splits below it
+    left = _collect_splits(node["left_child"], events, leaf_of_row, splits, value_by_leaf)
+    right = _collect_splits(node["right_child"], events, leaf_of_row, splits, value_by_leaf)
+    splits[position] = (events[node["split_feature"]], left, right)
     return left | right

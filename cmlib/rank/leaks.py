@@ -1,9 +1,7 @@
-"""Find target leakage: events that contain what a model is to explain, as instructions or cycles contain IPC.
+"""Find events that a model of IPC (instructions per cycle) must not use, because they contain IPC (target leakage).
 
-IPC is instructions per cycle. :func:`is_named_leak` knows such events by name. :func:`find_ticking` finds events
-that happen at a constant rate in time, :func:`find_proportional` events that happen at a constant rate per
-instruction, both by their counts. :func:`require_ipc` raises an UnfitRecordingError if a run lacks instructions or
-cycles.
+:func:`is_named_leak` recognizes such events by name. :func:`find_ticking` finds events at a constant rate in time, and
+:func:`find_proportional` finds events at a constant rate per instruction. Both use the counts of a run.
 """
 
 import re
@@ -21,68 +19,84 @@ __all__ = ["is_named_leak"]
 _NAMES = yaml_beside(__file__)
 # Events of the kernel's timers and of its scheduler.
 _SCHEDULING = re.compile("|".join(_NAMES["scheduling"]), re.IGNORECASE)
-_N_BLOCKS = 20  # blocks of neighboring intervals for the jackknife, as neighbors are not independent
-# The most cycles that one event can cost: memory takes some hundreds, a page fault or a system call some thousands.
+_N_BLOCKS = 20  # blocks of neighboring intervals for the jackknife, because neighbors are not independent
+# Largest number of cycles that one event can cost: some hundreds for memory, some thousands for a page fault.
 _MOST_CYCLES = 5000
-_CLOCK = 0.01  # an event whose rate in time has a smaller relative standard deviation is taken for a clock
-_UNRELATED = 0.5  # an event ticks, or is in proportion to instructions, if its elasticity is surely smaller
-_SMALL = 0.5  # an event is in proportion to instructions if its rate varies by less than this share of IPC's variation
+_CLOCK = 0.01  # largest relative standard deviation of a clock's rate in time
+_UNRELATED = 0.5  # largest elasticity of an event at a constant rate
+_SMALL = 0.5  # largest variation of an event at a constant rate per instruction [share of IPC's variation]
 
 
 def is_named_leak(event: str) -> bool:
-    """Return True if an event counts instructions or cycles, or something in proportion to them, by its name.
+    """Return True if an event counts all instructions or all cycles, according to its name.
 
     Parameters
     ----------
     event : str
-        Name of the event.
+        Name of the event. For example, ``inst_retired.any``.
 
     Returns
     -------
     bool
-        False for other names, even if such an event counts something in proportion to them.
+        False for unknown names.
     """
     return any(fnmatch(event.lower(), pattern) for pattern in (*_NAMES["instructions"], *_NAMES["cycles"]))
 
 
 def is_simulated_leak(event, target):
-    """Return True if a simulated event is a part of the target, or another part of the same whole.
+    """Return True if a simulated event counts a part of the target.
 
-    The parts are listed in leaks.yaml. `event` and `target` are names of events of a simulation (such as
-    ``sim.loads``).
+    Also return True if both count parts of the same event. For example, the misses of two caches are parts of
+    ``sim.loads``. The file leaks.yaml lists the parts.
+
+    Parameters
+    ----------
+    event, target : str
+        Names of simulated events.
+
+    Returns
+    -------
+    bool
+        False if the counts do not overlap.
     """
-    of_event = {whole: parts for whole, parts in _NAMES["parts"].items() if _is_matched(event, parts)}
-    return any(target == whole or _is_matched(target, parts) for whole, parts in of_event.items())
+    for whole, parts in _NAMES["parts"].items():
+        if _is_matched(event, parts) and (target == whole or _is_matched(target, parts)):
+            return True
+    return False
 
 
 def find_ticking(runs, base="instructions"):
-    """Find events that come at a constant rate in time, such as timer ticks, whose counts only measure the time.
+    """Find events at a constant rate in time, for example timer interrupts.
 
-    Such an event per instruction is in proportion to cycles per instruction, and would explain them by themselves.
+    Their counts only measure the time. Divided by instructions, they would explain cycles per instruction perfectly.
 
     Parameters
     ----------
     runs : iterable of (DataFrame, Series)
-        Of each run its counts, a row per interval, a column per event, and the length of each interval [s].
+        Counts of each run, with one row per interval and one column per event, and the length of each interval [s].
     base : str, default "instructions"
-        The event that counts, and the quantity to be explained, are divided by. Runs without it are left out.
+        Event by which counts are divided. Runs without it are ignored.
 
     Returns
     -------
     Series of float
-        Rate of each event found [1/s], total over all runs; index: event. `base`, cycles, events that
-        :func:`is_named_leak` names, and events counted in fewer than 20 intervals are never among them.
+        Rate of each event found [1/s], mean over all runs, indexed by event name. `base`, cycles, events of
+        :func:`is_named_leak`, and events with fewer than 20 intervals are never included.
 
     Notes
     -----
-    With n events in a time T and a base of I, n/I = (n/T)(T/I). Where n/T is constant, n/I is T/I, or cycles per
-    instruction at a constant clock. An event that causes cycles happens more often in time where cycles per instruction
-    are many, and one that goes with instructions less often. So the elasticity of n/T in T/I is estimated, with its
-    standard error by the jackknife over 20 blocks of neighbors; T is in seconds or, where they were counted, in
-    cycles; either may show it. Interrupts and events of the scheduler tick if the elasticity is within three standard
-    errors of 0, or within 0.1 if that is more. Other events tick if it is between -0.5 and 0.5 by two standard errors,
-    and if one of them would have to cost more than 5000 cycles (always, if no cycles were counted) or n/T varies by
-    less than 1 %: in a program that only waits for misses, these come at a constant rate too, but are its cause.
+    Let n be the count of an event, T the time and I the count of `base`. Then n/I = (n/T)(T/I). If n/T is constant, n/I
+    is proportional to T/I. If an event costs time, n/T increases with T/I. If an event belongs to certain instructions,
+    n/T decreases with T/I. Therefore, the elasticity of n/T with respect to T/I is estimated. Its standard error comes
+    from a jackknife over 20 blocks of neighboring intervals. T is measured in seconds and, if counted, in cycles. It is
+    sufficient if one of them shows a constant rate.
+
+    An interrupt or an event of the scheduler has a constant rate if the elasticity is within three standard errors of
+    0, or within 0.1. Any other event must fulfill two conditions:
+
+    - The elasticity is between -0.5 and 0.5, with a margin of two standard errors.
+    - One event would cost more than 5000 cycles, or cycles were not counted, or n/T varies by less than 1 %. Otherwise,
+      cache misses would be included for a program that only waits for misses, although they are the cause.
     """
     times = []
     for counts, seconds in runs:
@@ -102,27 +116,30 @@ def find_ticking(runs, base="instructions"):
 
 
 def find_proportional(X, ipc):
-    """Find events that come at a constant rate per instruction: counted per cycle, they are IPC times a constant.
+    """Find events at a constant rate per instruction.
+
+    Divided by cycles, they are IPC times a constant.
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Counts per cycle, rows in the order of time or progress.
+        Counts per cycle, with rows in the order of time.
     ipc : Series of float > 0, shape (n_rows,)
         Instructions per cycle.
 
     Returns
     -------
     list of str
-        The events, in the order of the columns.
+        Event names in the order of the columns.
 
     Notes
     -----
-    With n events in C cycles and I instructions, n/C is (n/I)(I/C). An event that costs cycles happens more often per
-    instruction where cycles per instruction are many. So the elasticity of n/I in C/I is estimated, with its standard
-    error by the jackknife over 20 blocks of neighbors. An event is in proportion to instructions if the elasticity is
-    between -0.5 and 0.5 by two standard errors, and if n/I varies by less than half as much as IPC does, so that most
-    of the variation of n/C is IPC's.
+    Let n be the count of an event, C cycles and I instructions. Then n/C = (n/I)(I/C). If an event costs cycles, n/I
+    increases with C/I. Therefore, the elasticity of n/I with respect to C/I is estimated. Its standard error comes
+    from a jackknife over 20 blocks of neighboring rows. An event is found if both conditions are true:
+
+    - The elasticity is between -0.5 and 0.5, with a margin of two standard errors.
+    - n/I varies less than half as much as IPC. Then most of the variation of n/C is the variation of IPC.
     """
     cycles_per_instruction = -np.log(ipc.to_numpy())
     most = _SMALL * np.std(cycles_per_instruction)
@@ -141,9 +158,9 @@ def find_proportional(X, ipc):
 
 
 def _is_ticking(event, rows):
-    """Return True if an event comes at a constant rate.
+    """Return True if an event has a constant rate in time.
 
-    `rows` has the event's counts as n, and seconds, base and maybe cycles.
+    `rows` has the columns n (counts of the event), seconds, base and, if counted, cycles.
     """
     clocks = [clock for clock in ("seconds", "cycles") if clock in rows]
     cost = rows["cycles"].sum() / rows["n"].sum() if "cycles" in rows else np.inf
@@ -161,7 +178,7 @@ def _is_ticking(event, rows):
 
 
 def _fit_elasticity(rate, time):
-    """Fit the slope of a rate (divided by its mean) on the logarithm of a time; return it and its standard error."""
+    """Return the slope of a rate (divided by its mean) on the logarithm of a time, and its standard error."""
     if np.ptp(time) < 1e-9:
         return 0.0, np.inf
     blocks = np.arange(len(time)) * _N_BLOCKS // len(time)
@@ -174,7 +191,15 @@ def _fit_elasticity(rate, time):
 
 
 def require_ipc(run, label):
-    """Raise an UnfitRecordingError unless a run (DataFrame) has columns instructions and cycles; `label` names it."""
+    """Raise an UnfitRecordingError if a run has no column of instructions or cycles.
+
+    Parameters
+    ----------
+    run : DataFrame
+        Counts, one column per event.
+    label : str
+        Name of the run for the message.
+    """
     if missing := [event for event in PINNED if event not in run]:
         raise UnfitRecordingError(
             f"{label} has no column {' and no column '.join(missing)}; without both there is no IPC. "

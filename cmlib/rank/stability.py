@@ -1,9 +1,8 @@
-"""Measure how much a ranking of events changes with the model's seed and with the rows that it was trained on.
+"""Measure how stable a ranking of events is when the model is fitted again.
 
-:func:`draw_importances` takes X (DataFrame of events per cycle, or per another event) and y (Series of IPC,
-instructions per cycle), and returns importances [%], a row per model, a column per event; :func:`importance_spread`
-summarizes them by event, :func:`rank_agreement` compares those of two rankings; all return DataFrames. Raises an
-UnfitRecordingError if two rankings have fewer than three events in common.
+:func:`draw_importances` fits models with other seeds and resampled rows. It returns their importances [%] as a
+DataFrame with one row per model and one column per event. :func:`importance_spread` and :func:`leading_agreement`
+summarize this DataFrame. :func:`rank_agreement` compares two of them.
 """
 
 from __future__ import annotations
@@ -32,29 +31,28 @@ def draw_importances(
     importance: str = "friedman",
     boosting: Boosting | None = None,
 ) -> pd.DataFrame:
-    """Compute importances in several models that differ in their seed and in the rows that they were trained on.
+    """Compute the importance of each event in several refitted models.
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Counts of events divided by those of one event, usually cycles, as `X` of
-        :func:`cmlib.experiments.matrices.recorded_matrix`; rows in order of time.
+        Rates of events, for example counts per cycle, with rows in the order of time.
     y : Series of float, shape (n_rows,)
-        IPC.
+        IPC or another rate.
     seeds : iterable of int, default range(20)
         Seed of each model.
     resample : bool, default True
-        True to train each model on blocks of neighboring rows drawn with replacement (block bootstrap); False for all
-        rows.
+        If True, each model is fitted to blocks of neighboring rows, drawn with replacement (block bootstrap). If False,
+        all models are fitted to all rows.
     importance : {"friedman", "printed"}, default "friedman"
-        Formula of importance, as `method` of :func:`influence` describes it.
+        Formula of the importance, see :func:`influence`.
     boosting : cmlib.rank.boosting.Boosting, optional
         Settings of the models.
 
     Returns
     -------
     DataFrame of float, shape (n_seeds, n_events)
-        Importance of each event [%]; a row sums to 100.
+        Importance [%]. Each row sums to 100.
     """
     X = X[sorted(X.columns)]
     rankings = {}
@@ -66,20 +64,24 @@ def draw_importances(
 
 
 def importance_spread(draws: pd.DataFrame, *, coverage: float = 0.9) -> pd.DataFrame:
-    """Summarize drawn importances: mean, standard deviation and intervals of importance and of rank.
+    """Summarize the importance and the rank of each event over several models.
 
     Parameters
     ----------
-    draws : DataFrame of float, shape (n_draws, n_events)
-        Importances [%], a row per model, a column per event, from :func:`draw_importances`.
+    draws : DataFrame of float, shape (n_models, n_events)
+        Importances [%] from :func:`draw_importances`.
     coverage : float, default 0.9
-        Share of the draws that lie in the intervals.
+        Share of the models within the intervals (0-1).
 
     Returns
     -------
     DataFrame
-        A row per event, by descending mean: mean, sd, low, high [%], rank_low and rank_high (1 is the most important),
-        first_three, the share of the draws in which the event is among the first three [%].
+        One row per event, in descending order of the mean. Columns:
+
+        - ``mean``, ``sd``: mean and standard deviation of the importance [%].
+        - ``low``, ``high``: interval of the importance [%].
+        - ``rank_low``, ``rank_high``: interval of the rank. The most important event has rank 1.
+        - ``first_three``: share of the models in which the event is among the first three [%].
     """
     tails = [(1 - coverage) / 2, (1 + coverage) / 2]
     low, high = draws.quantile(tails).to_numpy()
@@ -92,20 +94,21 @@ def importance_spread(draws: pd.DataFrame, *, coverage: float = 0.9) -> pd.DataF
 
 
 def leading_agreement(draws: pd.DataFrame, numbers: Sequence[int] = (1, 2, 3)) -> pd.Series:
-    """Compute the share of the draws whose first events are the first events of the mean, in any order.
+    """Compute the share of the models that agree on the first events.
+
+    A model agrees if its first n events are the n events with the largest mean importance, in any order.
 
     Parameters
     ----------
-    draws : DataFrame of float, shape (n_draws, n_events)
-        Importances [%], a row per model, a column per event, from :func:`draw_importances`.
+    draws : DataFrame of float, shape (n_models, n_events)
+        Importances [%] from :func:`draw_importances`.
     numbers : sequence of int, default (1, 2, 3)
-        Numbers of first events that are compared. Those that are not below the number of events are left out, as they
-        could not differ.
+        Values of n. A value is ignored if there are not more than n events.
 
     Returns
     -------
     Series of float
-        Share of the draws [%]; index: number of first events.
+        Share of the models [%], indexed by n.
     """
     leading = draws.mean().sort_values(ascending=False, kind="stable").index
     shares = {}
@@ -119,35 +122,36 @@ def leading_agreement(draws: pd.DataFrame, numbers: Sequence[int] = (1, 2, 3)) -
 def rank_agreement(
     draws_a: pd.DataFrame, draws_b: pd.DataFrame, *, n_top: int = 20, n_boot: int = 200, seed: int = 0
 ) -> pd.DataFrame:
-    """Compare two rankings by the events that either puts near the top.
+    """Compare the first events of two rankings.
 
     Parameters
     ----------
-    draws_a : DataFrame of float, shape (n_draws, n_events)
-        Importances [%], a row per model, a column per event, from :func:`draw_importances`.
-    draws_b : DataFrame of float, shape (n_draws, n_events)
-        The same of the other ranking.
+    draws_a, draws_b : DataFrame of float, shape (n_models, n_events)
+        Importances [%] of each ranking, from :func:`draw_importances`.
     n_top : int, default 20
-        Events of each ranking that are compared.
+        Number of first events of each ranking that are compared.
     n_boot : int, default 200
-        Resamplings of the draws.
+        Number of random samples of the models for the interval.
     seed : int, default 0
-        Seed of the resampling.
+        Seed of these samples.
 
     Returns
     -------
     DataFrame, shape (3, 3)
-        Rows kendall (tau-b), spearman (rho) and top10_shared (share of the first ten in common); columns value, low
-        and high (middle nine tenths of the resamplings).
+        Columns ``value``, ``low`` and ``high``, where `low` and `high` enclose 90 % of the samples. Rows:
+
+        - ``kendall``: Kendall's tau-b of the mean importances.
+        - ``spearman``: Spearman's rho of the mean importances.
+        - ``top10_shared``: share of the first ten events that are in both rankings (0-1).
 
     Raises
     ------
     UnfitRecordingError
-        If fewer than 3 events are in both rankings.
+        If fewer than three events are in both rankings.
     """
     common = draws_a.columns.intersection(draws_b.columns, sort=False)
     if len(common) < 3:
-        raise UnfitRecordingError(f"{len(common)} event(s) are in both rankings; comparing them needs 3.")
+        raise UnfitRecordingError(f"{len(common)} event(s) are in both rankings; a comparison needs 3.")
     means = draws_a[common].mean(), draws_b[common].mean()
     leading = [mean.sort_values(ascending=False, kind="stable").index[:n_top] for mean in means]
     compared = leading[0].union(leading[1])
@@ -166,10 +170,7 @@ def rank_agreement(
 
 
 def _compare_means(means_a, means_b):
-    """Compare two importances of the same events.
-
-    Returns Kendall's tau-b, Spearman's rho, and the share of the first ten events that they have in common.
-    """
+    """Return Kendall's tau-b, Spearman's rho and the share of common events among the first ten of two rankings."""
     n_first = min(10, len(means_a))
     first = [set(np.argsort(-values, kind="stable")[:n_first]) for values in (means_a, means_b)]
     means = pd.DataFrame({"a": means_a, "b": means_b})

@@ -1,35 +1,35 @@
-"""Find the start and the exit of a process in a run, and measure how much the rest of the run varies.
+"""Find the start and the exit of a process in a run, and measure how much a rate varies.
 
-A process loads its libraries when it starts and frees its memory when it exits. These few intervals can hold most of
-the variance of its speed, and a model of the whole run would explain little else. Both functions take a rate over
-time or progress, such as instructions per cycle.
+A process loads its libraries when it starts and frees its memory when it exits. These few intervals can have most of
+the variance of a run, and a model would explain little else. Both functions take a rate over time, for example IPC.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-LONGEST_END = 0.05  # share of a run that its start, and its exit, can take at most
-MARGIN = 0.5  # how far an end lies outside the range of the rest [share of this range, of logarithms]
-LEAST_VARIATION = 0.02  # standard deviation over mean from which on a rate is worth explaining
+LONGEST_END = 0.05  # largest share of a run that its start or its exit can take
+MARGIN = (
+    0.5  # distance of start and exit from the range of the other values [share of this range of logarithms]
+)
+LEAST_VARIATION = 0.02  # smallest standard deviation of a rate that a model explains [share of the mean]
 
 
 def find_start_and_exit(rate: ArrayLike) -> tuple[int, int]:
-    """Count the values at the beginning and at the end of a run that belong to its start and its exit.
+    """Count the values at the start and at the exit of a process.
 
-    The middle nine tenths of the run have a range of values. Values in the first or the last twentieth are start or
-    exit if they lie outside this range by more than half of it, on a logarithmic scale; so are the values between
-    them and the end of the run.
+    The first and last twentieth of the values are compared with the range of all other values, on a logarithmic scale.
+    A value belongs to start or exit if it is outside this range by more than half of the range. The values between it
+    and the end of the run belong to it, too.
 
     Parameters
     ----------
-    rate : array-like of float > 0, shape (n_rows,)
-        Rate in the order of time or progress, such as instructions per cycle. Values that are 0 are start or exit if
-        they are in the first or the last twentieth.
+    rate : array-like of float >= 0, shape (n_rows,)
+        Rate over time or progress, for example IPC.
 
     Returns
     -------
     n_start, n_exit : int
-        Numbers of values; 0 and 0 for runs of fewer than 20 values.
+        Numbers of values. Both are 0 for runs of fewer than 20 values.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def find_start_and_exit(rate: ArrayLike) -> tuple[int, int]:
 
 
 def relative_deviation(rate: ArrayLike) -> float:
-    """Return the standard deviation of a rate over its mean.
+    """Return the standard deviation of a rate divided by its mean.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def relative_deviation(rate: ArrayLike) -> float:
     Returns
     -------
     float
-        Relative standard deviation (not in percent); 0 if the mean is 0.
+        Relative standard deviation, as a fraction. 0 if the mean is 0.
     """
     values = np.asarray(rate, dtype=float)
     mean = values.mean()
