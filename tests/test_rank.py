@@ -203,7 +203,7 @@ def test_another_estimator_can_be_refined(planted):
         (
             lambda X, y: (X.assign(ex_ret_instr=1.0), y),
             {},
-            "'ex_ret_instr', which contains what is to be explained",
+            "'ex_ret_instr', which contains the target",
         ),
         (lambda X, y: (X.mask(X.isin([X.iloc[3, 2]])), y), {}, "'event_02' has 1 gaps in 80 rows"),
         (lambda X, y: (X, y - 5), {}, "must be positive"),

@@ -1,8 +1,8 @@
-"""Cluster events whose rates are correlated, and estimate what each cluster adds to cycles per instruction.
+"""Group correlated events into clusters, and estimate the contribution of each cluster to cycles per instruction.
 
-:func:`cluster_events` takes a DataFrame of counts per instruction (or another event), and returns a Series from event
-to the number of its cluster; :class:`ClusterRegression` is a scikit-learn regressor whose contributions are added
-up by cluster. No event may be constant, which is not checked.
+:func:`cluster_events` takes a DataFrame of event rates and returns the cluster number of each event.
+:class:`ClusterRegression` is a linear regression on the events, which adds the contributions of the events in a
+cluster.
 """
 
 from __future__ import annotations
@@ -30,26 +30,28 @@ __all__ = [
     "resample_blocks",
 ]
 
-PENALTIES = np.logspace(-1, 5, 13)  # ridge penalties that are tried
-_APART = 2.0  # distance between events of two kinds: larger than any distance between two of one kind
+PENALTIES = np.logspace(-1, 5, 13)  # candidates for the ridge penalty
+_APART = 2.0  # distance between events of different kinds; distances within a kind are at most 1
 
 
 def cluster_events(X: pd.DataFrame, kinds: pd.Series, *, distance: float = 0.3) -> pd.Series:
-    """Cluster events within each kind by average linkage, with the distance ``1 - |rho|`` (Spearman's rho).
+    """Group correlated events into clusters.
+
+    The clustering uses average linkage and the distance ``1 - |rho|``, where rho is Spearman's rank correlation.
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events (counts per instruction, or per another event); none may be constant.
+        Rates of events, for example counts per instruction. Constant columns are not allowed.
     kinds : Series of str
-        Kind of each event, indexed by event; events of two kinds are never in one cluster.
+        Kind of each event, indexed by event name. A cluster contains events of one kind only.
     distance : float, default 0.3
-        Clusters are joined up to this mean distance of their members.
+        Largest mean distance at which clusters are joined (0-1).
 
     Returns
     -------
     Series of int, shape (n_events,)
-        Number of each event's cluster, from 0; index: event.
+        Cluster number of each event, from 0, indexed by event name.
     """
     if X.shape[1] < 2:
         return pd.Series(0, index=X.columns)
@@ -62,33 +64,33 @@ def cluster_events(X: pd.DataFrame, kinds: pd.Series, *, distance: float = 0.3) 
 
 
 class ClusterRegression(RegressorMixin, BaseEstimator):
-    """Ridge regression on standardized events, whose contributions are added up by cluster.
+    """Ridge regression on standardized events, with contributions per cluster.
 
-    The regression is on events: the clusters do not change its predictions.
+    The clusters do not change the predictions.
 
     Parameters
     ----------
     clusters : Series of int
-        Cluster of each event, from :func:`cluster_events`; these events are used.
+        Cluster number of each event, from :func:`cluster_events`. Only these events are used.
     penalty : float, optional
-        Penalty of the ridge regression. By default the one of `PENALTIES` with the least error on held-out groups.
+        Penalty of the ridge regression. Default: the value in `PENALTIES` with the smallest error on held-out groups.
     clip : float, default 3.0
-        Values farther from an event's mean are set to so many standard deviations.
+        Largest distance of a value from the mean of its event [standard deviations]. Larger distances are clipped.
 
     Attributes
     ----------
     penalty_ : float
-        The penalty that was used.
+        Penalty of the fitted model.
     slopes_ : Series
         Coefficient of each event [unit of y per standard deviation].
     mean_, scale_ : Series
-        Mean and standard deviation (1 if that is 0) by which each event is standardized.
+        Mean and standard deviation of each event. The standard deviation of a constant event is set to 1.
     centre_ : Series
-        Mean of each standardized and clipped event.
+        Mean of each event after standardizing and clipping.
     level_ : float
         Mean of y.
     importance_ : Series
-        By cluster, the standard deviation of its contribution over the rows, as a share of all clusters' [%].
+        Importance of each cluster [%], see :func:`importances`.
     """
 
     def __init__(self, clusters: pd.Series, *, penalty: float | None = None, clip: float = 3.0) -> None:
@@ -97,9 +99,21 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
         self.clip = clip
 
     def fit(self, X: pd.DataFrame, y: pd.Series, groups: ArrayLike | None = None) -> Self:
-        """Fit to X (n_rows, n_events) and y (Series); return self.
+        """Fit the model to X and y, and return self.
 
-        Without a penalty, `groups` (group of each row) are needed: it is chosen by holding out one after the other.
+        Parameters
+        ----------
+        X : DataFrame, shape (n_rows, n_events)
+            Rates of events.
+        y : Series of float, shape (n_rows,)
+            Cycles per instruction, or another rate.
+        groups : array-like, shape (n_rows,), optional
+            Group of each row, for example the run. Required to choose the penalty.
+
+        Returns
+        -------
+        ClusterRegression
+            The fitted model.
         """
         clustered = X[self.clusters.index]
         self.mean_, scale = clustered.mean(), clustered.std(ddof=0)
@@ -113,27 +127,60 @@ class ClusterRegression(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: pd.DataFrame) -> pd.Series:
-        """Predict each row of X as the mean of y plus the contributions of all clusters; Series [unit of y]."""
+        """Predict y for each row of X.
+
+        Parameters
+        ----------
+        X : DataFrame, shape (n_rows, n_events)
+            Rates of events.
+
+        Returns
+        -------
+        Series of float, shape (n_rows,)
+            Mean of y plus the contributions of all clusters [unit of y].
+        """
         return self.level_ + self.contributions(X).sum(axis=1)
 
     def event_contributions(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Compute what each event adds to the mean of y in each row of X: DataFrame (n_rows, n_events) [unit of y]."""
+        """Return the contribution of each event to the prediction of each row.
+
+        Parameters
+        ----------
+        X : DataFrame, shape (n_rows, n_events)
+            Rates of events.
+
+        Returns
+        -------
+        DataFrame of float, shape (n_rows, n_events)
+            Contributions [unit of y].
+        """
         return (self._standardized(X) - self.centre_) * self.slopes_
 
     def contributions(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Compute what each cluster adds to the mean of y in each row of X [unit of y].
+        """Return the contribution of each cluster to the prediction of each row.
 
-        Returns a DataFrame of shape (n_rows, n_clusters).
+        Parameters
+        ----------
+        X : DataFrame, shape (n_rows, n_events)
+            Rates of events.
+
+        Returns
+        -------
+        DataFrame of float, shape (n_rows, n_clusters)
+            Contributions [unit of y].
         """
         return by_cluster(self.event_contributions(X), self.clusters)
 
     def _standardized(self, X):
-        """Standardize the clusters' events as in training, and clip them: DataFrame (n_rows, n_events)."""
+        """Return standardized and clipped events (DataFrame)."""
         return ((X[self.clusters.index] - self.mean_) / self.scale_).clip(-self.clip, self.clip)
 
 
 def _find_penalty(Z, y, groups):
-    """Find the one of `PENALTIES` with the least error on held-out groups, that of RidgeCV, by one SVD per group."""
+    """Find the penalty with the smallest error on held-out groups.
+
+    The result equals RidgeCV's. One SVD per group gives the errors of all penalties.
+    """
     errors = []
     for training, test in GroupKFold(len(np.unique(groups))).split(Z, groups=groups):
         centre, level = Z[training].mean(axis=0), y[training].mean()
@@ -147,25 +194,25 @@ def _find_penalty(Z, y, groups):
 def held_out(
     clusters: pd.Series, X: pd.DataFrame, y: pd.Series, groups: np.ndarray
 ) -> tuple[pd.DataFrame, pd.Series]:
-    """Compute contributions and predictions of each row by a model that was trained without the row's group.
+    """Predict each group of rows with a model of the other groups.
 
     Parameters
     ----------
     clusters : Series of int
-        Cluster of each event, from :func:`cluster_events`.
+        Cluster number of each event, from :func:`cluster_events`.
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events (counts per instruction).
+        Rates of events, for example counts per instruction.
     y : Series of float, shape (n_rows,)
         Cycles per instruction.
     groups : ndarray, shape (n_rows,)
-        Group of each row, such as the run; each is held out once.
+        Group of each row, for example the run.
 
     Returns
     -------
     contributions : DataFrame of float, shape (n_rows, n_clusters)
-        What each cluster adds to the mean [unit of y].
+        Contribution of each cluster to the prediction [unit of y].
     predicted : Series of float, shape (n_rows,)
-        Prediction [unit of y].
+        Predictions [unit of y].
     """
     added, predicted = [], []
     for training, unseen in GroupKFold(len(np.unique(groups))).split(X, groups=groups):
@@ -176,35 +223,46 @@ def held_out(
 
 
 def by_cluster(contributions, clusters):
-    """Sum contributions of events by cluster: a DataFrame, shape (n_rows, n_clusters).
-
-    `contributions` is a DataFrame, shape (n_rows, n_events), `clusters` a Series from event to the number of its
-    cluster.
-    """
-    return contributions @ pd.get_dummies(clusters, dtype=float).loc[contributions.columns]
-
-
-def importances(contributions: pd.DataFrame, clusters: pd.Series) -> pd.Series:
-    """Compute the importance of each cluster: the standard deviation of its contribution over the rows.
+    """Add the contributions of the events in each cluster.
 
     Parameters
     ----------
     contributions : DataFrame, shape (n_rows, n_events)
         Contributions of events.
-    clusters : Series
-        Cluster by event.
+    clusters : Series of int
+        Cluster number of each event, indexed by event name.
 
     Returns
     -------
-    Series
-        Share of the sum over all clusters [%], by cluster.
+    DataFrame, shape (n_rows, n_clusters)
+        Contributions of clusters.
+    """
+    return contributions @ pd.get_dummies(clusters, dtype=float).loc[contributions.columns]
+
+
+def importances(contributions: pd.DataFrame, clusters: pd.Series) -> pd.Series:
+    """Compute the importance of each cluster.
+
+    The importance is the standard deviation of the cluster's contribution over the rows, as a share of all clusters.
+
+    Parameters
+    ----------
+    contributions : DataFrame, shape (n_rows, n_events)
+        Contributions of events.
+    clusters : Series of int
+        Cluster number of each event, indexed by event name.
+
+    Returns
+    -------
+    Series of float
+        Importance [%], indexed by cluster number.
     """
     spread = by_cluster(contributions, clusters).std(ddof=0)
     return 100 * spread / spread.sum() if spread.any() else spread
 
 
 def resample_blocks(n_rows: int, seed: int, *, n_blocks: int = 20) -> np.ndarray:
-    """Draw the rows of a block bootstrap: blocks of neighboring rows, drawn with replacement.
+    """Draw blocks of neighboring rows with replacement (block bootstrap).
 
     Parameters
     ----------
@@ -213,12 +271,12 @@ def resample_blocks(n_rows: int, seed: int, *, n_blocks: int = 20) -> np.ndarray
     seed : int
         Seed of the draw.
     n_blocks : int, default 20
-        Number of blocks, and of those drawn; at most `n_rows`.
+        Number of blocks. If it is larger than `n_rows`, each row is a block.
 
     Returns
     -------
     ndarray of int
-        Row numbers.
+        Row numbers of the drawn blocks.
     """
     blocks = np.array_split(np.arange(n_rows), min(n_blocks, n_rows))
     drawn_blocks = np.random.default_rng(seed).integers(len(blocks), size=len(blocks))
@@ -228,23 +286,23 @@ def resample_blocks(n_rows: int, seed: int, *, n_blocks: int = 20) -> np.ndarray
 def draw_contributions(
     model: ClusterRegression, X: pd.DataFrame, y: pd.Series, seeds: Iterable[int]
 ) -> list[pd.DataFrame]:
-    """Compute contributions of events to CPI (cycles per instruction) in models that are fitted to resampled rows.
+    """Compute the contributions of events in models of resampled rows.
 
     Parameters
     ----------
     model : ClusterRegression
-        Fitted; the models have its clusters and its penalty.
+        Fitted model. Its clusters and its penalty are used.
     X : DataFrame, shape (n_rows, n_events)
-        Rows that are resampled in blocks.
-    y : Series, shape (n_rows,)
-        CPI.
+        Rates of events.
+    y : Series of float, shape (n_rows,)
+        Cycles per instruction.
     seeds : iterable of int
-        One model per seed.
+        Seed of each model.
 
     Returns
     -------
     list of DataFrame
-        For each model, what each event adds to the mean of y in each row of X: shape (n_rows, n_events).
+        Contributions of each model [unit of y], each of shape (n_rows, n_events).
     """
     resampled_model = ClusterRegression(model.clusters, penalty=model.penalty_)
     drawn = [resample_blocks(len(X), seed) for seed in seeds]

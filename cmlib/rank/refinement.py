@@ -1,8 +1,9 @@
-"""Event importance refinement: fit a model of IPC, drop the events that matter least in it, and fit again.
+"""Rank events by event importance refinement.
 
-:func:`refine` takes X (DataFrame of rates, a column per event) and y (Series of IPC, instructions per cycle), and
-returns a :class:`Refinement`: errors at each number of events, the model that was kept, and the importances of its
-events. Raises a ValueError if X holds an event that contains IPC (target leakage), a gap, or fewer than 20 rows.
+A model of IPC (instructions per cycle) is fitted to all events, the least important events are dropped, and the model
+is fitted again, until few events are left. :func:`refine` takes event rates and IPC, and returns a
+:class:`Refinement`. It contains the error at each number of events, the best model, and the importances of its
+events.
 """
 
 from __future__ import annotations
@@ -30,43 +31,51 @@ if TYPE_CHECKING:
 __all__ = ["drop_least"]
 
 _FEWEST_ROWS = 20
-# One event predicts as well as the model if its error is at most this many times the model's.
+# One event predicts about as well as the model if its error is at most this multiple of the model's error.
 NEAR = 1.5
 
 
 @dataclass(frozen=True)
 class Refinement:
-    """A refined ranking and the errors that led to it.
+    """A refined ranking and its errors.
+
+    All errors are in percent, see `error` of :func:`refine`.
 
     Attributes
     ----------
     history : DataFrame
-        A row per step. Columns: ``n_events``; ``error`` on a random share of the rows, which a model of the other rows
-        predicts, with ``mean_baseline``, the error of these rows' mean, and ``one_event_baseline``, that of a straight
-        line through one event (:func:`predict_by_one_event`); ``blocks_error`` on blocks of neighboring rows (blocked
-        cross-validation), with ``blocks_mean_baseline`` and ``blocks_one_event_baseline``, the errors of the other
-        blocks' mean and of a line fitted to the other blocks;
-        ``holdout_error`` of models of all rows on the hold-out (NaN if there is none). All are mean relative errors
-        [%] (Eq. 14), unless `error` was given to :func:`refine`.
+        One row per model, with fewer and fewer events. Columns:
+
+        - ``n_events``: number of events.
+        - ``error``: error on a random share of the rows, predicted by a model of the other rows.
+        - ``blocks_error``: error on blocks of neighboring rows, predicted by models of the other blocks.
+        - ``holdout_error``: error on the hold-out, predicted by a model of all rows. NaN without a hold-out.
+        - ``mean_baseline``, ``blocks_mean_baseline``: error of the mean on the same rows.
+        - ``one_event_baseline``, ``blocks_one_event_baseline``: error of a straight line through one event.
     nested : DataFrame
-        Nested cross-validation, a row per fold of blocks: ``rows``, number of rows; ``n_events``, chosen by the other
-        folds among themselves; ``error`` on this fold of the model trained on the others [%]; ``mean``, error of the
-        others' mean [%]. Empty if there are fewer than three folds.
+        Nested cross-validation, one row per fold of blocks. The number of events is chosen without this fold. Empty if
+        there are fewer than three folds. Columns:
+
+        - ``rows``, ``n_events``: number of rows and number of events.
+        - ``error``, ``mean``: error of the model and of the mean of the other folds.
     baselines : Series
-        Errors [%] of predictions that use at most one event. On the random share: ``mean`` of the other rows,
-        ``neighbours``, interpolated between the nearest of these, and ``one_event``; on blocks: ``blocks_mean`` and
-        ``blocks_one_event``; on the hold-out: ``holdout_mean``, ``holdout_one_event``, and ``holdout_repeat``, the IPC
-        of the same step in X (NaN unless both have the same index).
+        Errors of simple predictions. Keys:
+
+        - ``mean``, ``one_event``: mean and line through one event, on the random share.
+        - ``neighbours``: interpolation between the nearest training rows, on the random share.
+        - ``blocks_mean``, ``blocks_one_event``: mean and line through one event, on blocks.
+        - ``holdout_mean``, ``holdout_one_event``: the same on the hold-out.
+        - ``holdout_repeat``: IPC of the same step in X, on the hold-out. NaN if the indexes differ.
     chosen : int
-        Row number in `history` of the model that was kept.
+        Row number of the best model in `history`.
     model : fitted estimator
-        The model with the smallest ``blocks_error``, trained on all rows.
+        Model with the smallest ``blocks_error``, fitted to all rows.
     importances : Series
-        Importance of each event in `model` [%], descending; sums to 100.
+        Importance of each event in `model` [%], in descending order. The sum is 100.
     rankings : list of Series
-        Such importances at every step of `history`, in models trained on all rows.
+        Importances of the models in `history`, fitted to all rows.
     one_event : str
-        The event whose straight line is compared with the model: the one that correlates best with IPC in all rows.
+        Event that correlates best with IPC in all rows.
     """
 
     history: pd.DataFrame
@@ -80,38 +89,41 @@ class Refinement:
 
     @property
     def events(self) -> list[str]:
-        """Names (list of str) of the events of `model`, the most important first."""
+        """Events of `model` (list of str), the most important first."""
         return list(self.importances.index)
 
     @property
     def errors(self) -> pd.Series:
-        """Errors of `model` [%]: its row of `history`, a Series."""
+        """Row of `model` in `history` (Series)."""
         return self.history.iloc[self.chosen]
 
     @property
     def nested_error(self) -> float:
-        """Error [%] (float) of nested cross-validation, mean over rows; NaN if `nested` is empty."""
+        """Error of nested cross-validation [%], mean over rows (float). NaN if `nested` is empty."""
         rows = self.nested["rows"]
         return float((self.nested["error"] * rows).sum() / rows.sum()) if len(rows) else np.nan
 
     @property
     def unseen_error(self) -> float:
-        """Error [%] (float) of the refined model on unseen blocks: `nested_error`, or ``blocks_error`` without one."""
+        """Error of the refined model on unseen blocks [%] (float): `nested_error`, or ``blocks_error`` without it."""
         return self.nested_error if len(self.nested) else float(self.errors["blocks_error"])
 
     @property
     def beats_mean(self) -> bool:
-        """True if the refined model errs by less than the mean on unseen blocks."""
+        """True if the refined model has a smaller error than the mean on unseen blocks."""
         return bool(self.unseen_error < self.baselines["blocks_mean"])
 
     @property
     def one_event_suffices(self) -> bool:
-        """True if a line through one event errs by at most 1.5 times as much as the refined model on unseen blocks."""
+        """True if the error of one event on unseen blocks is at most 1.5 times the error of the refined model."""
         return bool(self.baselines["blocks_one_event"] <= NEAR * self.unseen_error)
 
     @property
     def as_printed(self) -> pd.Series:
-        """Row (Series) of `history` with the smallest ``error``, as papers report; too good, as these rows chose it."""
+        """Row of `history` with the smallest ``error`` (Series), as in the papers.
+
+        This error is too small, because the same rows select the model.
+        """
         return self.history.loc[self.history["error"].idxmin()]
 
 
@@ -130,62 +142,59 @@ def refine(
     error: Callable | None = None,
     seed: int = 0,
 ) -> Refinement:
-    """Fit, rank, drop the least important events, and fit again (event importance refinement).
+    """Rank events by event importance refinement.
 
-    From all events down to `step` or fewer, `step` at a time; the most accurate
-    model is kept, and its importances are the ranking (CounterMiner, §III-C and
+    A model is fitted to all events, the least important events are dropped, and the model is fitted again, until at
+    most `step` events are left. The importances of the most accurate model are the ranking (CounterMiner, §III-C and
     §V-B; GBRT paper, §3.2, Fig. 4).
-
-    A random share of rows is easy to predict, because their neighbors are in the training data. So a second error
-    decides the number of events: rows are cut into blocks of neighbors, and each fold of blocks is predicted by a
-    refinement on the other folds (blocked cross-validation). The smallest of these errors is still too good, as it
-    is the smallest of several; nested cross-validation chooses the number of events without the fold that tests it.
-    The model that is kept comes from a refinement on all rows. Another pass over the events, given as `holdout`,
-    takes no part in training or selection.
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events (counts per cycle), as :func:`cmlib.merge.align_runs` makes them.
+        Rates of events, for example counts per cycle from :func:`cmlib.merge.align_runs`.
     y : Series of float > 0, shape (n_rows,)
-        IPC; with another `error`, any quantity that `error` is defined for.
+        IPC, or another rate if `error` is given.
     step : int, default 10
-        Events dropped at a time.
+        Number of events that are dropped at a time.
     test_share : float, default 0.2
-        Random share of rows that are predicted for the column ``error``: a fifth, as in both papers (CounterMiner,
-        §V-B: m training examples and a quarter of m for the test; GBRT paper, §4.2: 80 % for training).
+        Random share of the rows that are tested as in the papers (0-1). Both papers use a fifth.
     model : estimator, optional
         A scikit-learn regressor to clone. Default: LightGBM's gradient boosting.
     boosting : cmlib.rank.boosting.Boosting, optional
         Settings of the default model.
     n_blocks : int, default 12
-        Number of blocks: equal parts of the index level ``progress`` if there is one, else of
-        the rows in their order.
+        Number of blocks, see :func:`blocks`.
     n_folds : int >= 2, default 4
-        Number of folds; block b is held out in fold b modulo `n_folds`. Nested
-        cross-validation takes n_folds·(n_folds - 1)/2 refinements more.
+        Number of folds. Block b belongs to fold b modulo `n_folds`.
     holdout : tuple (DataFrame, Series), optional
-        Another matrix and its IPC, such as another pass over the events
-        (:func:`cmlib.merge.align_passes`).
+        Rates and IPC of another recording, for tests only. For example, a second pass of
+        :func:`cmlib.merge.align_passes`.
     leaks_target : callable, default :func:`cmlib.rank.leaks.is_named_leak`
-        True for the name of a column that contains y, which raises an error; to be replaced where y is not IPC.
+        Takes an event name, and returns True if the event contains y. Required if y is not IPC.
     error : callable, default :func:`relative_error`
-        ``error(measured, predicted)``, the error of some rows [%]. It must be a mean over rows, as errors of folds
-        are averaged by their numbers of rows.
+        Function ``error(measured, predicted)`` that returns a mean error over rows [%].
     seed : int, default 0
         Seed of the random share and of the models.
 
     Returns
     -------
     Refinement
-        The errors of every step (`history`), the model that was kept (`model`) and its ranking (`importances`).
+        The errors, the best model and its ranking.
 
     Raises
     ------
     ValueError
-        If X holds a column with target leakage, a gap or too few rows; if IPC is not
-        positive, or another y not finite, everywhere; if the holdout lacks a column of X; or if `n_folds`,
-        `step` or `test_share` is out of its range.
+        If X has an event that contains y, a gap, or fewer than 20 rows. Also if y is not finite and positive, if the
+        hold-out does not have all columns of X, or if a parameter is out of its range.
+
+    Notes
+    -----
+    The best number of events is chosen by blocked cross-validation: rows are divided into blocks of neighbors, and each
+    fold of blocks is predicted by a refinement on the other folds. A random share of the rows is easier to predict,
+    because the neighbors of a test row are in the training data.
+
+    The smallest of these errors is still too small, because it is the smallest of several. Nested cross-validation
+    chooses the number of events without the tested fold. This needs n_folds·(n_folds - 1)/2 additional refinements.
 
     Examples
     --------
@@ -211,9 +220,9 @@ def refine(
     blank = regressor(model, boosting=boosting, seed=seed)
 
     def path(rows):
-        """Yield the steps of :func:`drop_least` on some rows, given by their numbers."""
-        # LightGBM tries every event at every split in a fixed order, so that the model stays the same if events without
-        # a split are dropped; scikit-learn tries them in random order, which decides ties.
+        """Yield the steps of :func:`drop_least` on some rows (numbers)."""
+        # LightGBM tries all events at each split in a fixed order. So the model does not change if events without a
+        # split are dropped. scikit-learn uses a random order, which decides between equally good splits.
         return drop_least(blank, X.iloc[rows], y.iloc[rows], step=step, reusable=model is None)
 
     steps = list(path(np.arange(len(X))))
@@ -240,41 +249,66 @@ def _check_settings(test_share, step, n_folds):
     """Raise an InputError if a setting of :func:`refine` is out of its range."""
     if not 0 < test_share < 1 or step < 1:
         raise InputError(
-            f"test_share is {test_share} and step {step}; a share is between 0 and 1, a step 1 or more."
+            f"test_share is {test_share} and step is {step}; test_share must be between 0 and 1, and step at least 1."
         )
     if n_folds < 2:
-        raise InputError(f"n_folds is {n_folds}; blocks are held out in 2 folds or more.")
+        raise InputError(f"n_folds is {n_folds}; use 2 folds or more.")
 
 
 def relative_error(measured: ArrayLike, predicted: ArrayLike) -> float:
-    """Return the mean of ``|measured - predicted| / measured``, in percent (CounterMiner, Eq. 14).
+    """Return the mean relative error in percent (CounterMiner, Eq. 14).
 
     Parameters
     ----------
     measured : array-like of float > 0, shape (n_rows,)
-        IPC, or another quantity.
+        IPC or another rate.
     predicted : array-like of float, shape (n_rows,), or float
-        In the same unit.
+        Predictions in the same unit.
 
     Returns
     -------
     float
-        Mean relative error [%].
+        Mean of ``|measured - predicted| / measured`` [%].
     """
     measured = np.asarray(measured)
     return 100 * np.mean(np.abs(measured - np.asarray(predicted)) / measured)
 
 
 def error_of_mean(measured, predicted, *, mean):
-    """Return the mean of ``|measured - predicted|`` in percent of `mean` (a float), for rates that may be nearly zero.
+    """Return the mean absolute error in percent of the mean rate.
 
-    `measured` and `predicted` are array-likes of one shape and unit.
+    Unlike the relative error, it is defined for rates of zero.
+
+    Parameters
+    ----------
+    measured, predicted : array-like of float, shape (n_rows,)
+        Rates in one unit.
+    mean : float
+        Mean rate.
+
+    Returns
+    -------
+    float
+        Mean of ``|measured - predicted| / mean`` [%].
     """
     return 100 * np.mean(np.abs(np.asarray(measured) - np.asarray(predicted))) / mean
 
 
 def best_event(X, y):
-    """Find the column of X (DataFrame) that correlates best with y (Series), by Pearson's r without its sign."""
+    """Find the event with the largest absolute correlation (Pearson) with y.
+
+    Parameters
+    ----------
+    X : DataFrame, shape (n_rows, n_events)
+        Rates of events.
+    y : Series of float, shape (n_rows,)
+        IPC or another rate.
+
+    Returns
+    -------
+    str
+        Name of the column.
+    """
     centered = (X - X.mean()).to_numpy()
     spread = np.sqrt((centered**2).sum(axis=0))
     covariance = np.abs(centered.T @ (y - y.mean()).to_numpy())
@@ -283,21 +317,21 @@ def best_event(X, y):
 
 
 def predict_by_one_event(X: pd.DataFrame, y: pd.Series, X_new: pd.DataFrame) -> np.ndarray:
-    """Predict y by a straight line through the one event that correlates best with it.
+    """Predict y with a straight line through the event that correlates best with it.
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events.
+        Rates of events in the training rows.
     y : Series of float, shape (n_rows,)
-        IPC, or another quantity.
+        IPC or another rate in the training rows.
     X_new : DataFrame, shape (n_new, n_events)
         Rates of the same events in the rows to predict.
 
     Returns
     -------
     ndarray of float, shape (n_new,)
-        Predictions [unit of y]; the mean of y if no event varies.
+        Predictions [unit of y]. The mean of y if no event varies.
     """
     event = best_event(X, y)
     x = X[event].to_numpy()
@@ -309,21 +343,21 @@ def predict_by_one_event(X: pd.DataFrame, y: pd.Series, X_new: pd.DataFrame) -> 
 
 
 def hold_out_one_event(X: pd.DataFrame, y: pd.Series, fold: np.ndarray) -> np.ndarray:
-    """Predict each fold by a straight line through one event, chosen and fitted in the other folds.
+    """Predict each fold with a straight line through one event of the other folds.
 
     Parameters
     ----------
     X : DataFrame, shape (n_rows, n_events)
         Rates of events.
     y : Series of float, shape (n_rows,)
-        IPC, or another quantity.
+        IPC or another rate.
     fold : ndarray of int, shape (n_rows,)
-        Number of each row's fold, such as :func:`blocks` gives.
+        Number of the fold of each row. For example, from :func:`blocks`.
 
     Returns
     -------
     ndarray of float, shape (n_rows,)
-        Predictions [unit of y], each by a line that was fitted without the row's fold.
+        Predictions [unit of y].
     """
     predicted = np.empty(len(y))
     for held in np.unique(fold):
@@ -338,15 +372,15 @@ def blocks(index: pd.Index, n_blocks: int) -> np.ndarray:
     Parameters
     ----------
     index : Index, shape (n_rows,)
-        Index of a matrix. Blocks are equal parts of its level ``progress`` (0 to 1) if there is one, else of the rows
-        in their order.
+        Index of the rows. If it has a level ``progress`` (0-1), blocks are equal parts of the progress. Otherwise, they
+        have equal numbers of rows.
     n_blocks : int
         Number of blocks.
 
     Returns
     -------
     ndarray of int, shape (n_rows,)
-        Number of the block, 0 to n_blocks - 1.
+        Number of the block of each row, from 0 to n_blocks - 1.
     """
     progress = np.arange(len(index)) / len(index)
     if "progress" in index.names:
@@ -355,40 +389,40 @@ def blocks(index: pd.Index, n_blocks: int) -> np.ndarray:
 
 
 def _check_data(X, y, name, leaks_target, positive, columns=None):
-    """Check X and y as :func:`refine` does, and return them; X has its columns sorted, or those of `columns`.
+    """Check X and y, and return them with sorted columns, or with the given `columns`.
 
-    `name` is X's name in messages.
+    `name` is the name of X in messages.
     """
     columns = sorted(X.columns) if columns is None else columns
     if missing := [event for event in columns if event not in X]:
         raise InputError(
             f"{name} lacks {len(missing)} events of X, such as {missing[0]!r}; "
-            "align both at once with cmlib.merge.align.align_passes."
+            "align both at once with cmlib.merge.align_passes."
         )
     if leaking := [event for event in columns if leaks_target(event)]:
         raise InputError(
-            f"{name} holds {leaking[0]!r}, which contains what is to be explained (target leakage): drop it; "
-            "of IPC, cmlib.rank.leaks lists such events."
+            f"{name} has the event {leaking[0]!r}, which contains the target (target leakage): drop this column. "
+            "cmlib.rank.leaks lists such events for IPC."
         )
     if len(X) != len(y) or len(X) < _FEWEST_ROWS:
         raise UnfitRecordingError(
-            f"{name} has {len(X)} rows and {len(y)} values of y; as many of both are needed, {_FEWEST_ROWS} at least."
+            f"{name} has {len(X)} rows and {len(y)} values of y; the numbers must be equal and at least {_FEWEST_ROWS}."
         )
-    # In order of their names: the ranking must not depend on how the columns came.
-    X = X[columns]
-    holes = X.isna().sum()
-    if holes.any():
+    X = X[columns]  # sorted, so that the ranking does not depend on the order of the columns
+    n_gaps = X.isna().sum()
+    if n_gaps.any():
         raise UnfitRecordingError(
-            f"{name}: event {holes.idxmax()!r} has {holes.max()} gaps in {len(X)} rows; clean the runs before fusing."
+            f"{name}: event {n_gaps.idxmax()!r} has {n_gaps.max()} gaps in {len(X)} rows; "
+            "clean the runs before merging them."
         )
     if not (np.isfinite(y) & (not positive or y > 0)).all():
         kind = "positive and finite" if positive else "finite"
-        raise UnfitRecordingError(f"{name}: y is {y.min()} to {y.max()}; it must be {kind} in every row.")
+        raise UnfitRecordingError(f"{name}: y is {y.min()} to {y.max()}; it must be {kind} in all rows.")
     return X, y
 
 
 def _split_randomly(n_rows, share, seed):
-    """Draw a random share of the rows for the test; return the sorted numbers of training and test rows."""
+    """Return the sorted numbers of training and test rows; the test rows are a random share."""
     order = np.random.default_rng(seed).permutation(n_rows)
     n_test = max(1, round(n_rows * share))
     return np.sort(order[n_test:]), np.sort(order[:n_test])
@@ -397,28 +431,28 @@ def _split_randomly(n_rows, share, seed):
 def drop_least(
     blank: BaseEstimator, X: pd.DataFrame, y: pd.Series, *, step: int, reusable: bool = True
 ) -> Iterator[tuple[BaseEstimator, pd.Series]]:
-    """Yield a model and its ranking for all events, then for fewer and fewer.
+    """Yield models of fewer and fewer events.
 
     Parameters
     ----------
     blank : estimator
-        Unfitted; cloned at each step.
+        Unfitted estimator, which is cloned.
     X : DataFrame, shape (n_rows, n_events)
-        Rates of events (counts per cycle, or per another event).
+        Rates of events, for example counts per cycle.
     y : Series of float, shape (n_rows,)
-        IPC.
+        IPC or another rate.
     step : int
-        Events dropped at a time.
+        Number of events that are dropped at a time.
     reusable : bool, default True
-        True to drop events that no split uses without fitting again: valid if the model tries all events at every
-        split, in a fixed order.
+        If True, the model is not fitted again when only events without a split are dropped. Use False for estimators
+        that try events in random order.
 
     Yields
     ------
     model : fitted estimator
-        Model of the events that are left.
+        Model of the remaining events.
     ranking : Series of float
-        Their importance [%], descending.
+        Importance of the remaining events [%], in descending order.
     """
     while True:
         fitted = clone(blank).fit(X, y)
@@ -433,19 +467,16 @@ def drop_least(
 
 
 def _compute_errors(steps, X, y, error):
-    """Compute the errors on X and y of the models of each step (list)."""
+    """Return the error of each model on X and y as a list."""
     return [error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in steps]
 
 
 def _cross_validate(path, X, y, fold, n_events, error):
-    """Cross-validate every step on blocks of rows.
-
-    Returns an array of errors, and the DataFrame `nested` of nested cross-validation.
-    """
+    """Return the errors of blocked cross-validation (array) and the table of nested cross-validation (DataFrame)."""
     folds = np.unique(fold)
 
     def errors_on(rows, steps):
-        """Compute the errors of the models of each step on some rows (mask)."""
+        """Return the error of each model on some rows (mask)."""
         return _compute_errors(steps, X[rows], y[rows], error)
 
     outer = {held: errors_on(fold == held, path(np.flatnonzero(fold != held))) for held in folds}
@@ -458,10 +489,10 @@ def _cross_validate(path, X, y, fold, n_events, error):
 
 
 def _summarize_nested(y, fold, outer, inner, n_events, error):
-    """Make the table ``nested`` of :class:`Refinement`: each fold's error at the step that the other folds choose.
+    """Return the table `nested` of a Refinement.
 
-    `outer` has the errors of every step by fold. `inner` has, by fold left out, the errors of each other fold,
-    predicted by refinements without both.
+    `outer` contains the errors of all models, keyed by the tested fold. `inner` contains such dicts, keyed by a fold
+    that is left out. The other folds choose the number of events for this fold.
     """
     steps = []
     for held, errors in inner.items():
@@ -474,18 +505,18 @@ def _summarize_nested(y, fold, outer, inner, n_events, error):
 
 
 def _average_over_rows(errors, fold):
-    """Average several folds' errors at each step, weighted by their numbers of rows."""
+    """Average the errors of several folds, weighted by their numbers of rows."""
     rows = [(fold == tested).sum() for tested in errors]
     return np.average(list(errors.values()), axis=0, weights=rows)
 
 
 def _find_best(errors):
-    """Find the step of the smallest error; the last of several, which has the fewest events."""
+    """Return the position of the smallest error. If several are equal, return the last, which has the fewest events."""
     return int(np.flatnonzero(errors == errors.min())[-1])
 
 
 def _compute_baselines(X, y, train, test, fold, holdout, error):
-    """Compute the errors of predictions by one event or none: the Series ``baselines`` of :class:`Refinement`."""
+    """Return the Series `baselines` of a Refinement."""
     values = y.to_numpy()
     mean = values[train].mean()
     errors = {
