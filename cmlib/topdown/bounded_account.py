@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from cmlib.topdown.category_tables import LOSSES, SIBLING
+from cmlib.topdown.category_tables import LOSSES, OTHER_THREAD
 from cmlib.topdown.doubtful_events import find_doubtful_events
-from cmlib.topdown.event_bounds import TOLERANCE, Bound, bound_restarts, compute_event_bounds
+from cmlib.topdown.event_bounds import SHARE_TOLERANCE, Bound, bound_mispredictions, compute_event_bounds
 from cmlib.topdown.tightening import map_parents, tighten
 
 if TYPE_CHECKING:
     from cmlib.topdown.costs import Costs
 
 _LEVEL_1 = (*LOSSES, "retired")
-# Largest rounding error of a printed share: perf prints percent with one decimal, or without decimals.
+# Largest rounding error of a printed share, with a margin of 0.0001: perf prints percent with or without one decimal.
 _ROUNDING_OF_ONE_DECIMAL = 0.0006
 _ROUNDING_OF_WHOLE_PERCENT = 0.0051
 
@@ -60,7 +60,8 @@ class Bounds:
     printed_gap : float
         Sum of the printed shares of level 1, minus 1. It is 0 if the printed shares add up to 1.
     disputed : dict of str to float
-        Printed shares that are not used, by category. Empty if all printed shares are used.
+        Printed shares that are ignored because they contradict the counts or do not add up, by category. Empty if no
+        such shares were printed, or if every category of level 1 was counted.
     """
 
     shares: pd.DataFrame
@@ -94,11 +95,11 @@ def bounds(
         Clock of the recording [GHz]. It converts the latency of memory to cycles. Default: the processor's fastest
         clock.
     printed : dict of str to float, optional
-        Shares (0–1) that the recording tool printed, by category. They are ignored if the counts give all shares of
-        level 1. They are also ignored if they contradict the counts, or if their sum is not 1.
+        Shares (0–1) that the recording tool printed, by category. They are ignored if every category of level 1 was
+        counted. They are also ignored if they contradict the counts, or if their sum is not 1.
     savings : sequence of dict, optional
-        Estimated savings without cache misses, from :func:`cmlib.cost.savings_without_misses`. Each is a lower bound
-        of the back end.
+        Cycles that the program would save if a cache had no misses, from :func:`cmlib.cost.savings_without_misses`.
+        They are used as lower bounds of the back end.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def bounds(
     doubtful = find_doubtful_events(totals, costs)
     totals = totals.drop(index=list(doubtful))
     counted, event_bounds = compute_event_bounds(totals, costs, savings, ghz)
-    ranges = tighten(event_bounds, abs(counted.gap))
+    ranges = tighten(event_bounds, largest_gap=abs(counted.gap))
     if counted.exact:
         return Bounds(
             shares=_make_frame(ranges, event_bounds),
@@ -126,7 +127,9 @@ def bounds(
     printed_shares = _PrintedShares.select(printed or {}, ranges)
     if printed_shares.can_be_used():
         return _bound_by_printed_shares(printed_shares, event_bounds, doubtful)
-    ranges = _tighten_by_restarts(ranges, event_bounds, bound_restarts(totals, costs), abs(counted.gap))
+    ranges = _tighten_by_mispredictions(
+        ranges, event_bounds, bound_mispredictions(totals, costs), abs(counted.gap)
+    )
     return Bounds(
         shares=_make_frame(ranges, event_bounds),
         exact=False,
@@ -140,7 +143,7 @@ def bounds(
 
 def _ignore_small_gap(gap, error):
     """Return the gap, or 0 if it is within the errors of the counts."""
-    return 0.0 if abs(gap) <= max(TOLERANCE, error) else gap
+    return 0.0 if abs(gap) <= max(SHARE_TOLERANCE, error) else gap
 
 
 def _make_frame(ranges, event_bounds):
@@ -155,14 +158,15 @@ def _make_frame(ranges, event_bounds):
     return pd.DataFrame(columns).loc[list(parents)]
 
 
-def _tighten_by_restarts(ranges, event_bounds, restart_bounds, gap):
-    """Return narrower ranges that include the cost of mispredictions.
+def _tighten_by_mispredictions(ranges, event_bounds, misprediction_bounds, largest_gap):
+    """Narrow the ranges by the lower bounds that mispredictions set.
 
-    The cost of a misprediction is a nominal value. If it contradicts the counts, the ranges are returned unchanged.
+    The cost of a misprediction is only a typical value. If it contradicts the counts, the ranges are returned
+    unchanged.
     """
-    if not restart_bounds:
+    if not misprediction_bounds:
         return ranges
-    narrower = tighten([*event_bounds, *restart_bounds], gap)
+    narrower = tighten([*event_bounds, *misprediction_bounds], largest_gap=largest_gap)
     return narrower if narrower.contradiction <= ranges.contradiction else ranges
 
 
@@ -177,7 +181,7 @@ class _PrintedShares:
     level_1 : dict of str to float
         The printed shares of level 1.
     missing : float
-        1 minus the sum of level 1. It is 0 if the difference is small, or if a share was not printed.
+        1 minus the sum of level 1, or 0 if the sum is plausible.
     contradicting : dict of str to float
         Printed shares that lie outside the bounds of the counts.
     """
@@ -192,15 +196,15 @@ class _PrintedShares:
         """Select the shares of categories from the printed values."""
         shares = {name: share for name, share in printed.items() if name in ranges.low}
         level_1 = {name: printed[name] for name in _LEVEL_1 if name in printed}
-        missing = _compute_missing_share(level_1, printed.get(SIBLING, 0.0))
+        missing = _find_missing_share(level_1, printed.get(OTHER_THREAD, 0.0))
         contradicting = {}
         for name, share in shares.items():
-            if not ranges.low[name] - TOLERANCE <= share <= ranges.high[name] + TOLERANCE:
+            if not ranges.low[name] - SHARE_TOLERANCE <= share <= ranges.high[name] + SHARE_TOLERANCE:
                 contradicting[name] = share
         return cls(shares, level_1, missing, contradicting)
 
     def can_be_used(self):
-        """Return True if the printed shares of level 1 add up to 1 and agree with the counts."""
+        """Return True if a share of level 1 was printed, and if nothing contradicts the printed shares."""
         return bool(self.level_1) and not self.missing and not self.contradicting
 
     def is_complete(self):
@@ -215,16 +219,17 @@ class _PrintedShares:
         return _ROUNDING_OF_ONE_DECIMAL
 
 
-def _compute_missing_share(level_1, sibling_share):
-    """Return 1 minus the sum of the printed shares, or 0 if the difference is small.
+def _find_missing_share(level_1, other_thread_share):
+    """Return 1 minus the sum of the printed shares of level 1, or 0 if the sum is plausible.
 
-    A sum below 1 counts only if all shares of level 1 were printed. The slots of the other thread of the core
-    (`sibling_share`) may be missing in the sum.
+    A sum above 1 is not plausible. A sum below 1 is plausible in two cases: some of the four shares were not printed,
+    or the other thread of the core took the remaining slots.
     """
     missing = 1 - sum(level_1.values())
-    is_too_low = len(level_1) == len(_LEVEL_1) and missing - sibling_share >= TOLERANCE
-    is_too_high = missing <= -TOLERANCE
-    return missing if is_too_low or is_too_high else 0.0
+    is_too_high = missing <= -SHARE_TOLERANCE
+    is_complete = len(level_1) == len(_LEVEL_1)
+    is_too_low = is_complete and missing - other_thread_share >= SHARE_TOLERANCE
+    return missing if is_too_high or is_too_low else 0.0
 
 
 def _bound_by_printed_shares(printed_shares, event_bounds, doubtful):
@@ -236,8 +241,8 @@ def _bound_by_printed_shares(printed_shares, event_bounds, doubtful):
     ]
     all_bounds = [*printed_bounds, *event_bounds]
     # If a share was not printed, the sum of level 1 is not known exactly.
-    gap = sum(printed_shares.level_1.values()) - 1 if printed_shares.is_complete() else TOLERANCE
-    ranges = tighten(all_bounds, abs(gap))
+    gap = sum(printed_shares.level_1.values()) - 1 if printed_shares.is_complete() else SHARE_TOLERANCE
+    ranges = tighten(all_bounds, largest_gap=abs(gap))
     return Bounds(
         shares=_make_frame(ranges, all_bounds),
         exact=printed_shares.is_complete(),

@@ -25,7 +25,7 @@ from cmlib.spelling import spelling
 
 _REST = "rest"  # formula of a category that is the remainder of its parent
 LOSSES = ("front end", "back end", "bad speculation")  # categories of level 1 in which slots are lost
-SIBLING = "sibling thread"  # category of slots that the other thread of the core takes
+OTHER_THREAD = "sibling thread"  # category of the slots that the other thread of the core takes
 
 
 @dataclass(frozen=True)

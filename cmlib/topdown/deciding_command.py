@@ -20,7 +20,7 @@ def command_for_intervals(verdict, metric_groups, recording):
         What limits the program, and the events that would decide it.
     metric_groups : dict of str to str
         Name of perf's metric group for level 1, by processor.
-    recording : cmlib.topdown.slot_summary.Recording
+    recording : cmlib.topdown.slot_summary.RecordingInfo
         Description of the recording.
 
     Returns
@@ -53,7 +53,7 @@ def command_for_totals(verdict, metric_groups, recording):
         What limits the program, and the events that would decide it.
     metric_groups : dict of str to str
         Name of perf's metric group for level 1, by processor.
-    recording : cmlib.topdown.slot_summary.Recording
+    recording : cmlib.topdown.slot_summary.RecordingInfo
         Description of the recording.
 
     Returns

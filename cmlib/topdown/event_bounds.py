@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 
 from cmlib.spelling import spelling
-from cmlib.topdown.category_tables import LOSSES, SIBLING, names_in
+from cmlib.topdown.category_tables import LOSSES, OTHER_THREAD, names_in
 from cmlib.topdown.costs import common
 from cmlib.topdown.slot_account import REMAINDER, account, sum_gap
 from cmlib.topdown.table_choice import fitting_tables, linux_tables
 
-TOLERANCE = 0.05  # difference between shares of the slots (0–1) up to which they agree
+SHARE_TOLERANCE = 0.05  # difference between shares of the slots (0–1) up to which they agree
 _LEAST_SAVING = 1  # savings below this share of the cycles [%] are not used as bounds
 
 
@@ -186,7 +186,7 @@ def _correct_slots(rates):
     for table in linux_tables(rates):
         sums = account(rates, table).level().sum(axis=1)
         error = np.sqrt(((sums - sums.iloc[0]) ** 2).sum())
-        if abs(sums.iloc[0] - 1) <= max(TOLERANCE, error):
+        if abs(sums.iloc[0] - 1) <= max(SHARE_TOLERANCE, error):
             slots = [event for event in rates if spelling(event) == spelling(table.slots[0])]
             rates = rates.assign(**rates[slots].mul(sums, axis=0))
     return rates
@@ -230,7 +230,7 @@ def _combine_tables(bounds_by_table):
 
 def _list_level_1(computed):
     """Return the names of level 1 in an account's table, without the slots of the core's other thread."""
-    return {part.name for part in computed.table.parts()} - {SIBLING}
+    return {part.name for part in computed.table.parts()} - {OTHER_THREAD}
 
 
 def _find_largest_gap(accounts, varied_rates, rates):
@@ -285,16 +285,18 @@ def _bound_by_costs(totals, costs, ghz):
             yield Bound(tuple(categories.split(" + ")), low, high, (event,))
 
 
-def bound_restarts(totals, costs):
+def bound_mispredictions(totals, costs):
     """Return the lower bound that each event of mispredictions sets.
 
     No useful operation begins while the core restarts after a misprediction. The duration of a restart is a nominal
     value of the processor.
     """
-    restart_bounds = []
+    misprediction_bounds = []
     least_cycles, _ = costs.restart
     for event, rate, error in totals[["rate", "error"]].itertuples():
         if costs.kind(event) == "misprediction":
             low = min(rate * least_cycles * max(0.0, 1 - error), 1.0)
-            restart_bounds.append(Bound(("mispredicted branches", "branch resteers"), low, 1.0, (event,)))
-    return restart_bounds
+            misprediction_bounds.append(
+                Bound(("mispredicted branches", "branch resteers"), low, 1.0, (event,))
+            )
+    return misprediction_bounds

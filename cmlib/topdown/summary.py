@@ -33,7 +33,7 @@ from cmlib.topdown.sentences import (
     describe_misses,
     describe_no_answer,
 )
-from cmlib.topdown.slot_summary import Recording, SlotSummary, percent, summarize_slots
+from cmlib.topdown.slot_summary import RecordingInfo, SlotSummary, percent, summarize_slots
 from cmlib.topdown.utilization import Utilization, measure_utilization
 
 SUMMARY_VERSION = 4  # of the keys of the dict; docs/answers.md lists the versions
@@ -109,7 +109,7 @@ class Summary:
     ----------
     name : str
         Name of the program.
-    recording : cmlib.topdown.slot_summary.Recording
+    recording : cmlib.topdown.slot_summary.RecordingInfo
         Processor, events and command of the recording.
     counted : CountedRuns
         The counts.
@@ -137,7 +137,7 @@ class Summary:
     """
 
     name: str
-    recording: Recording
+    recording: RecordingInfo
     counted: CountedRuns
     medians: Medians
     utilization: Utilization
@@ -162,8 +162,8 @@ class Summary:
             "phases": self.phases.rows.to_dict("records"),
             "phases_changed": self.phases.changed,
             "phases_text": self.phases.text,
-            "misses": self.recording.misses,
-            "misses_text": describe_misses(self.recording.misses),
+            "misses": self.recording.savings,
+            "misses_text": describe_misses(self.recording.savings),
             "remarks": self.remarks,
         }
 
@@ -320,7 +320,7 @@ def build_summary(
     possible_runs = [_drop_events(run, impossible) for run in counted.runs]
     possible_printed = {key: value for key, value in (printed or {}).items() if key not in impossible}
     medians = _compute_medians(possible_runs, possible_printed, names_in_file or {}, modifier, whole_runs)
-    recording = Recording(
+    recording = RecordingInfo(
         processor=processor,
         modifier=modifier,
         core=core,
@@ -331,7 +331,7 @@ def build_summary(
         whole_runs=whole_runs,
         ghz=medians.ghz,
         printed=possible_printed,
-        misses=[] if whole_runs else _estimate_savings(possible_runs, costs, medians.ghz),
+        savings=[] if whole_runs else _estimate_savings(possible_runs, costs, medians.ghz),
     )
     hardly_ran = _has_hardly_run(counted, core)
     slots = None if hardly_ran else summarize_slots(possible_runs, recording)
@@ -459,10 +459,10 @@ def _split_cycles(slots, medians, recording):
     Counted slots and stalled cycles are more certain than known costs. The costs are therefore used only if neither
     slots nor stalled cycles were counted, and if the limit of the program is open.
     """
-    if slots is None or slots.counts_slots or slots.verdict.certainty != "open":
+    if slots is None or slots.has_slot_events or slots.verdict.certainty != "open":
         return []
     return split_cycles(
-        slots.totals, recording.costs, slots.bounded.shares, medians.counts, ghz=recording.ghz
+        slots.totals, recording.costs, slots.category_bounds.shares, medians.counts, ghz=recording.ghz
     )
 
 
@@ -479,11 +479,11 @@ def _find_first(utilization, cycles, slots, recording, *, lacks_cycles):
         cycles,
         account,
         _choose_separating_command(slots, recording),
-        texts=slots.texts if slots else {},
+        texts=slots.advice_by_category if slots else {},
         words=recorded_words(recording.command),
         lacks_cycles=lacks_cycles and account is None,
         hint="" if knows_width else _TIGHTER,
-        most_of_front_end=slots.bounded.shares.at["front end", "high"] if slots else 1.0,
+        most_of_front_end=slots.category_bounds.shares.at["front end", "high"] if slots else 1.0,
         stalled=_find_front_end_stalls(slots, recording.costs) if slots else None,
     )
 
@@ -497,8 +497,8 @@ def _choose_separating_command(slots, recording):
         return ""
     command = slots.account["decide"]
     # The short command cannot replace one that counts the slots of the core's other thread (smt_contention).
-    if command and slots.separate and recording.whole_runs and "smt_contention" not in command:
-        return slots.separate
+    if command and slots.short_command and recording.whole_runs and "smt_contention" not in command:
+        return slots.short_command
     return command
 
 

@@ -60,14 +60,14 @@ def map_parents():
     return parent_by_category
 
 
-def tighten(bounds, gap):
+def tighten(bounds, *, largest_gap):
     """Compute the range of each category that satisfies all bounds and sums.
 
     Parameters
     ----------
     bounds : list of Bound
         Bounds of single categories or of sums of categories.
-    gap : float
+    largest_gap : float
         Largest allowed difference between the sum of level 1 and 1.
 
     Returns
@@ -80,7 +80,7 @@ def tighten(bounds, gap):
     programs give the same result in 80 times the time (105 against 1.3 ms), if a solution exists.
     """
     rare = _bound_rare_categories(bounds)
-    inequalities = _list_inequalities([*bounds, *rare], gap)
+    inequalities = _list_inequalities([*bounds, *rare], largest_gap)
     low = dict.fromkeys(map_parents(), 0.0) | {"all": 1.0}
     high = dict.fromkeys(low, 1.0)
     contradiction = 0.0
@@ -106,12 +106,12 @@ def _bound_rare_categories(bounds):
     return [Bound((name,), 0.0, most, ()) for name, most in common()["rare"].items() if name not in bounded]
 
 
-def _list_inequalities(bounds, gap):
+def _list_inequalities(bounds, largest_gap):
     """List the inequalities of all sums and of all bounds."""
     inequalities = []
     for category, parts in common()["parts"].items():
         factors = {category: 1.0} | dict.fromkeys(parts, -1.0)
-        least, most = (-gap, gap) if category == "all" else (0.0, 0.0)
+        least, most = (-largest_gap, largest_gap) if category == "all" else (0.0, 0.0)
         inequalities.append(_Inequality(factors, least, most))
     # These parts do not make up the complete category.
     for category, parts in common()["more"].items():
