@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from cmlib import places
 from cmlib.io.store.errors import StoreError
 from cmlib.passwords import hide
+from cmlib.shell import command_line
 
 
 def default_url() -> str:
@@ -139,4 +140,4 @@ def how_to_rebuild(url: sa.URL) -> str:
     """
     if url.render_as_string() == default_url():
         return "cmlib store rebuild"
-    return f"cmlib store rebuild --url {hide_password(url)}"
+    return command_line("cmlib", "store", "rebuild", "--url", hide_password(url))
