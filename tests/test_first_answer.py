@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cmlib.cli import main
@@ -177,7 +177,6 @@ def test_without_cycles_a_simulation_or_another_machine_is_proposed(tmp_path):
     assert not answer["conclusive"]
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     ipc=st.floats(0.01, 7),
     branch_misses=st.floats(0, 0.2),

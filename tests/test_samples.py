@@ -208,7 +208,7 @@ with open(sys.argv[1], "w") as file:
 
 @pytest.mark.needs("perf")
 def test_counts_of_a_live_program_are_those_the_kernel_tells_it(tmp_path):
-    command = [sys.executable, "-S", "-c", FAULTS, str(tmp_path / "faults"), "1000"]
+    command = [sys.executable, "-S", "-c", FAULTS, str(tmp_path / "faults"), "400"]
     told = record_lines(
         command,
         EVENTS,
