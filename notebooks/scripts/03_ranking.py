@@ -61,7 +61,7 @@ AGREED = 95  # refitted models agree if at least this share of them does [%]
 # %% [markdown]
 # Colors in the figures: gray stands for a test on random rows, as in the papers, and for their ranking. Blue stands for tests on unseen parts of the program and for our ranking. Orange marks events that are IPC under another name. Black lines are measured values and simple predictions.
 #
-# The parameter `target` selects another rate than IPC. Then read this rate wherever the text says IPC.
+# The parameter `target` selects another rate than IPC. If cycles or instructions were not counted, the notebook selects one. Then read this rate wherever the text says IPC. Errors are then in percent of the mean rate, because a rate may be 0.
 #
 # ## Data
 #
