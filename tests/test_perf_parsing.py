@@ -11,8 +11,8 @@ from tests.perf_output import GOLDEN, frame_of, golden
 
 FILES = sorted(path for path in GOLDEN.glob("perf-[0-9]*/*") if path.is_file())
 REFUSED = [path for path in FILES if path.stem.startswith(("appended", "separator-"))]
-# Read in tests/test_formats_perf.py.
-OTHERS = [path for path in FILES if path.stem.startswith(("per-", "table"))]
+# Read in tests/test_formats_perf.py, and tables of whole runs in tests/test_first_answer.py.
+OTHERS = [path for path in FILES if path.stem.startswith(("per-", "table", "slept", "preempted"))]
 READ = [path for path in FILES if path not in REFUSED + OTHERS]
 SOFTWARE = ["task-clock", "page-faults:u", "context-switches", "cycles", "instructions:u"]
 
