@@ -134,7 +134,7 @@ def test_a_missing_integer_is_a_dash(tmp_path, decimals):
 
 
 def test_a_number_that_was_not_measured_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="record only what was measured"):
+    with pytest.raises(ValueError, match="Save only measured numbers"):
         new_results(tmp_path).number("error", float("nan"))
 
 
@@ -154,7 +154,7 @@ def test_the_folder_of_what_was_computed_takes_no_report(tmp_path):
     folder = tmp_path / "params" / "cache"
     folder.mkdir(parents=True)
     (folder / "01_collection.yaml").write_text("profile: cache\n")
-    with pytest.raises(ValueError, match="give the report a folder with another name"):
+    with pytest.raises(ValueError, match="Give the report a folder with another name"):
         report.run_profile(str(folder), results=tmp_path / "results")
     assert not (tmp_path / "results").exists()
 
@@ -428,7 +428,7 @@ def test_results_that_are_not_whole_are_told_with_the_command_that_makes_them_ag
 def test_results_that_can_t_be_written_are_told_before_anything_runs(small_profile, tmp_path):
     out = small_profile("raise SystemExit('ran')")
     out.write_text("a file")
-    with pytest.raises(CmlibError, match=r"results can't be written to .*out/tiny: .*CMLIB_RESULTS"):
+    with pytest.raises(CmlibError, match=r"results cannot be written to .*out/tiny: .*CMLIB_RESULTS"):
         report.run_profile("tiny", results=out)
 
 

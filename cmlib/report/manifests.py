@@ -1,12 +1,18 @@
-"""Read the manifests that a profile's notebooks have left in its folder, and notes on those left out.
+"""Read the manifests of a profile's notebooks, and the records of skipped notebooks.
 
-A profile is a set of values for the parameters of all notebooks, and its results are one folder. A notebook's
-manifest (``manifest.json``, a dict) lists its results, as :class:`cmlib.report.Results` writes it. Its keys: schema,
-notebook, title, question, profile, origin ("" or a remark, such as that counts are simulated), figures, tables,
-numbers and findings (lists of dicts), stopped (the reason why it stopped early, only if it did), data (list of dicts,
-each a :class:`cmlib.io.provenance.Provenance`; figures, tables and numbers refer to their data by positions in this
-list), absent_sets (public sets that it did not find) and versions (of libraries). Manifests that can't be read are
-listed as damaged, without an error; a note that can't be read is a ValueError.
+:func:`read_manifests` takes a folder of results and returns a :class:`Manifests`. A manifest
+(``manifest.json``) is a dict that lists the results of a notebook. :class:`cmlib.report.Results` writes it,
+with the following keys:
+
+- ``schema``: version of the format
+- ``notebook``, ``title``, ``question``, ``profile``: what was run
+- ``origin``: a warning if no counts were measured
+- ``figures``, ``tables``, ``numbers``, ``findings``: lists of dicts
+- ``stopped``: reason why the notebook stopped early, if it did
+- ``data``: sources of counts as dicts of :class:`cmlib.io.provenance.Provenance`. Results refer to them by
+  position.
+- ``absent_sets``: public data sets that were not found
+- ``versions``: versions of the libraries
 """
 
 from __future__ import annotations
@@ -24,30 +30,30 @@ from cmlib.shell import command_line, command_of_report
 
 __all__ = ["command_of", "read_manifests"]
 
-# The profile for a user's own programs, each of which has a folder of results.
+# The profile for the programs of a user. Each program has its own folder of results.
 BY_PROGRAM = "live"
-# Version of manifests; results of another version have to be made again.
+# Version of manifests. Results of another version must be made again.
 SCHEMA = 4
 
-_NOTE = ".not_run.json"
+_SKIP_RECORD = ".not_run.json"
 _FAILED = ".failed.ipynb"
 
 
 @dataclass(frozen=True)
 class Manifests:
-    """The results in a profile's folder, and notes on the notebooks without results.
+    """Results in the folder of a profile.
 
     Attributes
     ----------
     sections : list of dict
-        The manifests that can be shown, in order of their notebooks' names.
+        Manifests of the notebooks with results, sorted by name.
     left_out : list of dict
-        Notebooks for which nothing is recorded: notebook (its name), title, message (the reason) and stored (address
-        of the page with its stored results, "" if there is none).
+        Notebooks without recordings: ``notebook``, ``title``, ``message`` (reason) and ``stored`` (address of
+        the page with stored results, or "").
     damaged : list of dict
-        Results that can't be read: notebook, title and message.
+        Notebooks with unreadable results: ``notebook``, ``title`` and ``message``.
     failed : list of dict
-        Notebooks in which a cell raised an error: notebook, title and message.
+        Notebooks in which a cell failed: ``notebook``, ``title`` and ``message``.
     """
 
     sections: list
@@ -56,90 +62,101 @@ class Manifests:
     failed: list
 
 
-def results_subdir(profile, parameters):
-    """Return the name of a profile's folder among all results.
+def results_subdir(profile: str, parameters: dict) -> str:
+    """Return the results folder of a profile, relative to the folder of all results.
 
     Parameters
     ----------
     profile : str
         Name of the profile, or path of a folder of parameters.
     parameters : dict
-        Parameters of the run; in the profile ``live``, ``program`` is part of the name.
+        Parameters of the run. In the profile ``live``, ``program`` is a part of the folder.
 
     Returns
     -------
     str
-        Such as ``paper``, ``live/gcc``, ``live/bzip2,gcc`` or ``live/all``.
+        For example, ``paper``, ``live/gcc`` or ``live/bzip2,gcc``.
     """
     if profile != BY_PROGRAM:
-        return Path(profile).resolve().name  # of a folder that is elsewhere, its name alone
+        return Path(profile).resolve().name  # only the name of a folder elsewhere
     names = {make_file_name(name) for name in split_names(str(parameters.get("program", "all")))}
     return f"{profile}/{','.join(sorted(names))}"
 
 
 def make_file_name(program: str) -> str:
-    """Replace characters in a program's name, so that it is a single name of a file or folder and not a path."""
-    return re.sub(r"^\.|[^\w.-]", "_", program)
-
-
-def command_of(place: str) -> str:
-    """Return the command line that makes the results in a folder.
+    """Replace characters in a program's name that a file name cannot contain.
 
     Parameters
     ----------
-    place : str
-        Name of the folder, such as ``paper`` or ``live/gcc``.
+    program : str
+        Name of the program.
 
     Returns
     -------
     str
-        A line for a shell.
+        A single name and not a path.
     """
-    profile, _, program = place.partition("/")
+    return re.sub(r"^\.|[^\w.-]", "_", program)
+
+
+def command_of(subdir: str) -> str:
+    """Return the command that makes a folder of results.
+
+    Parameters
+    ----------
+    subdir : str
+        Name of the folder. For example, ``paper`` or ``live/gcc``.
+
+    Returns
+    -------
+    str
+        A command line for a shell.
+    """
+    profile, _, program = subdir.partition("/")
     return command_of_report(program, profile) if program else command_line("cmlib", "run", profile)
 
 
 def read_manifests(folder: str | Path) -> Manifests:
-    """Read the manifests of the notebooks in a profile's folder.
+    """Read the manifests in the folder of a profile.
 
     Parameters
     ----------
     folder : path
-        Results of a profile; it may be empty or missing.
+        Results of a profile. The folder may be missing.
 
     Returns
     -------
     Manifests
-        All its lists are empty where there are no results.
+        Its lists are empty if there are no results.
 
     Raises
     ------
     ValueError
-        If the note on a notebook that was left out can't be read.
+        If the record of a skipped notebook is damaged.
     """
     folder = Path(folder)
-    left_out = [json.loads(read_file(file)) for file in sorted(folder.glob(f"*{_NOTE}"))]
+    left_out = [json.loads(read_file(file)) for file in sorted(folder.glob(f"*{_SKIP_RECORD}"))]
     with_page = find_notebooks_with_page(folder)
     for entry in left_out:
         entry["stored"] = page_address(entry["notebook"]) if entry["notebook"] in with_page else ""
-    hidden = {entry["notebook"] for entry in left_out}
+    skipped = {entry["notebook"] for entry in left_out}
     command = command_of("/".join(folder.parts[-2:]) if folder.parent.name == BY_PROGRAM else folder.name)
     sections, damaged = [], []
-    for place in sorted(filter(_is_results_folder, folder.glob("*/"))):
+    for subfolder in sorted(filter(_is_results_folder, folder.glob("*/"))):
+        name = subfolder.name
+        if name in skipped:
+            continue
         try:
-            if place.name not in hidden:
-                sections.append(_read_manifest(place))
+            sections.append(_read_manifest(subfolder))
         except (OSError, ValueError) as error:
-            message = f"its results can't be read ({error}); make them again: {command} {place.name}"
-            damaged.append({"notebook": place.name, "title": place.name, "message": message})
+            message = f"its results cannot be read ({error}). Run it again: {command} {name}"
+            damaged.append({"notebook": name, "title": name, "message": message})
     failed = [_describe_failed(file) for file in sorted(folder.glob(f"*{_FAILED}"))]
     return Manifests(sections, left_out, damaged, failed)
 
 
-def record_skipped(folder, notebook, title, message):
-    """Write a note that a notebook was left out because nothing is recorded for it.
-
-    The notebook's next results remove the note.
+def record_skipped(folder: str | Path, notebook: str, title: str, message: str) -> None:
+    """Record why a notebook was skipped.
 
     Parameters
     ----------
@@ -148,16 +165,16 @@ def record_skipped(folder, notebook, title, message):
     notebook : str
         Name of the notebook.
     title : str
-        Its heading.
+        Heading of the notebook.
     message : str
-        Why it was left out.
+        Reason why it was skipped.
     """
     entry = {"notebook": notebook, "title": title, "message": message}
-    write_whole(_note(folder, notebook), json.dumps(entry))
+    write_whole(_skip_record_path(folder, notebook), json.dumps(entry))
 
 
-def remove_skip_record(folder, notebook):
-    """Remove the note that a notebook was left out, if there is one.
+def remove_skip_record(folder: str | Path, notebook: str) -> None:
+    """Remove the record of a skipped notebook, if there is one.
 
     Parameters
     ----------
@@ -166,11 +183,11 @@ def remove_skip_record(folder, notebook):
     notebook : str
         Name of the notebook.
     """
-    _note(folder, notebook).unlink(missing_ok=True)
+    _skip_record_path(folder, notebook).unlink(missing_ok=True)
 
 
-def page_address(notebook):
-    """Return the address of a notebook's page in a profile's folder.
+def page_address(notebook: str) -> str:
+    """Return the address of a notebook's page.
 
     Parameters
     ----------
@@ -180,13 +197,13 @@ def page_address(notebook):
     Returns
     -------
     str
-        Relative to the folder.
+        Path relative to the folder of results.
     """
     return f"{notebook}/{notebook}.html"
 
 
-def find_notebooks_with_page(folder):
-    """List the notebooks that have a page.
+def find_notebooks_with_page(folder: str | Path) -> set[str]:
+    """Find the notebooks that have a page.
 
     Parameters
     ----------
@@ -203,8 +220,8 @@ def find_notebooks_with_page(folder):
     return {subfolder.name for subfolder in subfolders if (subfolder / f"{subfolder.name}.html").is_file()}
 
 
-def failed_notebook_path(folder, notebook):
-    """Return the path at which a notebook with a failed cell is kept.
+def failed_notebook_path(folder: str | Path, notebook: str) -> Path:
+    """Return the path of a notebook with a failed cell.
 
     Parameters
     ----------
@@ -220,8 +237,8 @@ def failed_notebook_path(folder, notebook):
     return Path(folder) / f"{notebook}{_FAILED}"
 
 
-def remove_drafts(folder, notebook):
-    """Remove the drafts of a notebook that did not end: NAME.partial.ipynb and the folder NAME.partial.
+def remove_drafts(folder: str | Path, notebook: str) -> None:
+    """Remove the unfinished notebook and results of an interrupted run.
 
     Parameters
     ----------
@@ -234,26 +251,26 @@ def remove_drafts(folder, notebook):
     shutil.rmtree(Path(folder) / f"{notebook}.partial", ignore_errors=True)
 
 
-def _note(folder, notebook):
-    """Return the path of the note that a notebook was left out."""
-    return Path(folder) / f"{notebook}{_NOTE}"
+def _skip_record_path(folder: str | Path, notebook: str) -> Path:
+    """Return the path of the record that a notebook was skipped."""
+    return Path(folder) / f"{notebook}{_SKIP_RECORD}"
 
 
-def _describe_failed(file):
-    """Return the entry (dict) of a notebook that failed; `file` is the Path of its unfinished notebook."""
+def _describe_failed(file: Path) -> dict[str, str]:
+    """Return the entry of a failed notebook in ``Manifests.failed``."""
     name = file.name.removesuffix(_FAILED)
-    return {"notebook": name, "title": name, "message": f"as far as it came: `{file.name}`"}
+    return {"notebook": name, "title": name, "message": f"executed until the failed cell: `{file.name}`"}
 
 
-def _is_results_folder(place):
-    """Return True if a folder (Path) contains the finished results of a notebook."""
-    result_files = (place / "manifest.json", place / f"{place.name}.ipynb")
-    return place.suffix != ".partial" and any(file.is_file() for file in result_files)
+def _is_results_folder(folder: Path) -> bool:
+    """Return True if a folder contains the finished results of a notebook."""
+    result_files = (folder / "manifest.json", folder / f"{folder.name}.ipynb")
+    return folder.suffix != ".partial" and any(file.is_file() for file in result_files)
 
 
-def _read_manifest(place):
-    """Read the manifest (dict) in a notebook's folder; ValueError if it is of another version."""
-    manifest = json.loads(read_file(place / "manifest.json"))
+def _read_manifest(folder: Path) -> dict:
+    """Read the manifest in a notebook's folder."""
+    manifest = json.loads(read_file(folder / "manifest.json"))
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        raise InputError("manifest.json is of another version of cmlib")
+        raise InputError("manifest.json was written by another version of cmlib")
     return manifest

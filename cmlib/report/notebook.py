@@ -1,7 +1,7 @@
-"""Begin a notebook: check its parameters and settings, and make the objects that its cells use.
+"""Prepare the objects that the cells of a notebook use.
 
-:func:`begin` returns a :class:`Notebook` with the place of the results, the number of processes, and the database.
-ValueError for a parameter or setting that is unknown or has a wrong value.
+A notebook calls :func:`begin` in its first cell. It checks the parameters and returns a :class:`Notebook`
+with the results, the worker processes and the database.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 from IPython import get_ipython
@@ -26,16 +27,16 @@ __all__ = ["begin"]
 
 @dataclass(frozen=True)
 class Notebook:
-    """The results, workers and settings that a notebook's cells use.
+    """Results, workers and settings of a notebook.
 
     Attributes
     ----------
     results : cmlib.report.results.Results
-        Keeps figures, tables, numbers and sentences for the report.
+        Saves figures, tables, numbers and findings.
     workers : cmlib.parallel.Workers
-        Where, and by how many processes, is computed in parallel.
+        Worker processes for parallel computations.
     settings : dict
-        Value of each setting that notebooks share, by name; :data:`cmlib.report.parameters.SHARED` describes them.
+        Values of the shared settings, keyed by name. ``cmlib/report/parameters.yaml`` describes them.
     """
 
     results: Results
@@ -43,48 +44,55 @@ class Notebook:
     settings: dict
 
     @property
-    def of_program(self):
-        """True in the profile ``live``, whose report shows a user's own programs alone."""
+    def of_program(self) -> bool:
+        """True in the profile ``live``, which studies the programs of a user."""
         return self.settings["profile"].split("/")[0] == BY_PROGRAM
 
     @property
-    def interactive(self):
-        """True to show widgets, False for a figure in their place.
+    def interactive(self) -> bool:
+        """True if widgets are displayed, False if figures replace them.
 
-        Widgets are shown only where somebody can move their controls: in a session of a Jupyter server, which names it
-        to the kernel, or in VS Code. Papermill and nbconvert run kernels without either.
+        Widgets are displayed in a session of a Jupyter server and in VS Code. They are not displayed if
+        Papermill or nbconvert runs the notebook.
         """
         has_server = "JPY_SESSION_NAME" in os.environ
         shell = get_ipython()
         in_vs_code = shell is not None and "__vsc_ipynb_file__" in shell.user_ns
         return self.settings["interactive"] and (has_server or in_vs_code)
 
-    def widget(self, panel, name, caption):
-        """Return a widget where widgets are shown; else keep its first figure and return the caption.
+    def widget(self, panel: Any, name: str, caption: str) -> Any:
+        """Return a widget, or its first figure where widgets are not displayed.
 
         Parameters
         ----------
         panel : cmlib.explore.panel.Panel
             The widget.
-        name, caption : str
-            Name of the figure's files and its caption (Markdown), as for :meth:`Results.figure`.
+        name : str
+            Name of the figure's files.
+        caption : str
+            Caption of the figure, in Markdown.
+
+        Returns
+        -------
+        Panel or IPython.display.HTML
+            The widget, or the caption of the saved figure.
         """
         if self.interactive:
             return panel
         return self.results.figure(panel.figure(), name, caption)
 
-    def stop(self, reason):
-        """Save the results so far with a reason, and skip the cells that follow.
+    def stop(self, reason: str) -> None:
+        """Save the results and skip all further cells.
 
         Parameters
         ----------
         reason : str
-            One sentence (Markdown) on the missing recordings that the following cells need.
+            The missing recordings, in one sentence (Markdown).
 
         Raises
         ------
         NotebookStopped
-            Always; ``cmlib run`` and Papermill take the notebook as complete.
+            Always. The run of the notebook counts as complete.
         """
         self.results.finding(reason)
         self.results.note_stop(reason)
@@ -92,19 +100,19 @@ class Notebook:
         raise NotebookStopped(reason)
 
     @property
-    def processor(self):
-        """The processor that a user named for the recordings (its name in the event tables); "" if none was named.
+    def processor(self) -> str:
+        """Processor that the user named for the recordings, or "".
 
-        UnknownProcessorError (a ValueError) if no processor has that name.
+        UnknownProcessorError is raised if the name is unknown.
         """
         name = self.settings["processor"]
         return processors.find(name) if name else ""
 
     @cached_property
-    def database(self):
-        """URL (str) of the SQL store of recordings, which is brought up to date first (:func:`cmlib.io.store.refresh`).
+    def database(self) -> str:
+        """URL of the updated SQL store of recordings.
 
-        NothingRecordedError if nothing is recorded.
+        NothingRecordedError is raised if there are no recordings.
         """
         from cmlib.io import store
 
@@ -112,30 +120,30 @@ class Notebook:
 
 
 def begin(name: str, settings: dict, **parameters: object) -> Notebook:
-    """Begin a notebook: ``notebook = begin("03_ranking", settings, program=program, step=step)``.
+    """Check the parameters of a notebook, and return the objects that it uses.
 
-    Its title and question are read from its Markdown, and the limits of its parameters from its cell ``limits``.
+    For example, ``notebook = begin("03_ranking", settings, program=program, step=step)``.
 
     Parameters
     ----------
     name : str
-        Name of its file under `notebooks` or `notebooks/studies`, without suffix.
+        File name of the notebook without suffix.
     settings : dict
-        Settings shared by all notebooks that differ from their default, by name; `cmlib run -p jobs=8` fills it.
+        Shared settings that differ from their defaults, keyed by name. ``cmlib run -p jobs=8`` sets them.
     **parameters
-        The values of its parameters cell, by name.
+        Values of the parameters cell.
 
     Returns
     -------
     Notebook
-        With empty results, and all shared settings.
+        Empty results and all shared settings.
 
     Raises
     ------
-    ValueError
-        If there is no such notebook, a parameter has a wrong value, or a setting an unknown name or a wrong value.
+    InputError
+        If the notebook or a setting is unknown, or a value is wrong.
     """
-    pd.set_option("display.max_columns", 8)  # so that frames fit the width of a page
+    pd.set_option("display.max_columns", 8)  # tables fit the width of a page
     file = places.notebook_files().get(name, places.notebooks_dir() / f"{name}.ipynb")
     title, question = read_heading(file)
     check_parameters(file, parameters, "parameters")
@@ -151,10 +159,12 @@ def begin(name: str, settings: dict, **parameters: object) -> Notebook:
     return Notebook(results, workers, settings)
 
 
-def _end_early(shell, error_type, error, traceback, tb_offset=None):
-    """Show one line in place of an error that says what a notebook lacks, and end the notebook.
+def _end_early(
+    shell: Any, error_type: type, error: Exception, traceback: Any, tb_offset: int | None = None
+) -> None:
+    """Show an error as one line, and end the notebook.
 
-    IPython's handler of exceptions. Papermill takes an output with the name SystemExit and no value for a notebook that
-    ended as it should.
+    This is an exception handler of IPython. Papermill treats an error named SystemExit as the regular end of
+    a notebook.
     """
     shell._showtraceback(SystemExit, "", [str(error)])

@@ -1,15 +1,19 @@
-"""Write the HTML page of a notebook by nbconvert, with links that work among the pages of one folder of results.
+"""Write the HTML pages of notebooks, with links to each other.
 
-:func:`write_page` writes the page of an executed notebook, :func:`write_stored_page` the page of a notebook as it is
-stored with cmlib. Pages of notebooks lie at ``NAME/NAME.html`` in a folder of results, and pages of documents at
-``docs/NAME.html``. OSError if a page can't be written.
+:func:`write_page` writes the page of an executed notebook. :func:`write_stored_page` writes the page of a
+notebook with its stored outputs. Pages of notebooks are ``NAME/NAME.html`` in a folder of results, and pages
+of documents are ``docs/NAME.html``.
 """
+
+from __future__ import annotations
 
 import functools
 import re
 import threading
+from collections.abc import Collection
 from html import unescape
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import nbformat
@@ -24,17 +28,17 @@ from cmlib.report.parameters import read_heading
 
 _TEMPLATE = Path(__file__).with_name("notebook.html.j2")
 _DOCS = "docs"
-# The text ends at the next link, so that many links without an end take linear time.
+# The text ends before the next link, so that many unclosed links take linear time.
 _LINK = re.compile(r'<a href="(?P<target>[^"]*)">(?P<text>(?:(?!<a ).)*?)</a>', re.S)
 _OUTSIDE = re.compile(r"https?:|mailto:")
-# The name of a heading, at the heading and in the link to itself that nbconvert adds.
+# The id of a heading, in its tag and in the link that nbconvert adds to it.
 _HEADING = re.compile(r'(?P<tag><h[1-6] id="|<a class="anchor-link" href="#)(?P<name>[^"]*)')
-# nbconvert's exporter is not made for several threads.
+# nbconvert's exporter is not thread-safe.
 _exporting = threading.Lock()
 
 
-def write_page(notebook, node, folder, pages):
-    """Write the page of an executed notebook, and those of the documents to which it links.
+def write_page(notebook: Path, node: nbformat.NotebookNode, folder: Path, pages: Collection[str]) -> None:
+    """Write the page of an executed notebook, and of all documents that it links.
 
     Parameters
     ----------
@@ -43,9 +47,9 @@ def write_page(notebook, node, folder, pages):
     node : nbformat.NotebookNode
         The executed notebook.
     folder : Path
-        Folder with the results of a profile (``paper``, ``smoke``, ``live``).
+        Results of a profile.
     pages : collection of str
-        Names of the notebooks that have a page in the folder, or get one in this run.
+        Names of the notebooks that have a page in the folder, or will have one.
     """
     resources = {
         "metadata": {"name": read_heading(notebook)[0]},
@@ -65,21 +69,19 @@ def write_page(notebook, node, folder, pages):
         waiting |= _export_page(document, node, page, pages, resources) - written
 
 
-def write_stored_page(notebook, folder, pages, reason):
-    """Write the page of a notebook from the outputs that are stored with cmlib.
-
-    It stands in for the page that a run could not make.
+def write_stored_page(notebook: Path, folder: Path, pages: Collection[str], reason: str) -> None:
+    """Write the page of a notebook with the outputs that are stored in its file.
 
     Parameters
     ----------
     notebook : Path
-        Its .ipynb file.
+        The .ipynb file.
     folder : Path
-        Folder of the profile's results, to write to.
+        Results of a profile, to which the page is written.
     pages : collection of str
-        Names of the notebooks that have a page in the folder, or get one in this run.
+        Names of the notebooks that have a page in the folder, or will have one.
     reason : str
-        A sentence (Markdown) that says why the run did not make it, and what to do.
+        Reason why the notebook was not run, in one sentence (Markdown).
     """
     node = nbformat.read(notebook, as_version=4)
     label = f"> **Stored with cmlib, not made in this run.** {reason}"
@@ -87,10 +89,12 @@ def write_stored_page(notebook, folder, pages, reason):
     write_page(notebook, node, folder, pages)
 
 
-def _export_page(source, node, page, pages, resources):
-    """Write one page, and return the documents (set of Path) to which it links.
+def _export_page(
+    source: Path, node: nbformat.NotebookNode, page: Path, pages: Collection[str], resources: dict
+) -> set[Path]:
+    """Write one page, and return the documents that it links.
 
-    `source` is the path of the notebook or document, from which its links lead.
+    `source` is the file of the notebook or document.
     """
     resources |= {"source": source, "pages": pages, "documents": set()}
     with _exporting:
@@ -100,11 +104,11 @@ def _export_page(source, node, page, pages, resources):
     return resources["documents"]
 
 
-def _find_page(target, resources):
-    """Return the address (str) of the page for a link's target, "" if there is none.
+def _find_page(target: str, resources: dict) -> str:
+    """Return the address of the page for a link, or "" if there is none.
 
-    `resources` (dict) has the path of the file with the link as `source`, and the names of notebooks with a page as
-    `pages`. A document to which the link leads is added to its set `documents`.
+    `resources` contains the file with the link (`source`) and the notebooks with pages (`pages`). A linked
+    document is added to `documents`.
     """
     if _OUTSIDE.match(target):
         return target
@@ -121,50 +125,48 @@ def _find_page(target, resources):
     return ""
 
 
-def _make_heading_id(text):
-    """Return the name (id) of a heading as links in Markdown write it: in lower case, without punctuation."""
+def _make_heading_id(text: str) -> str:
+    """Return the id of a heading: its text in lower case without punctuation."""
     return re.sub(r"[^\w-]", "", unquote(unescape(text)).lower())
 
 
-def _list_files(folder):
-    """List the names of the notebook, the figures and the tables in a notebook's folder of results (Path)."""
+def _list_files(folder: Path) -> list[str]:
+    """List the files of a notebook's results that the page links."""
     suffixes = {".ipynb", ".svg", ".png", ".csv", ".parquet"}
     return sorted(file.name for file in folder.glob("*") if file.suffix in suffixes)
 
 
-def _find_neighbors(name, pages):
-    """Find the previous and the next notebook with a page, in reading order: a dict of resources for the template."""
+def _find_neighbors(name: str, pages: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return the address and title of the previous and the next notebook with a page."""
     files = places.notebook_files()
-    names = [other for other in files if other in pages or other == name]
+    names = [candidate for candidate in files if candidate in pages or candidate == name]
     position = names.index(name)
-    neighbors = {"previous": names[position - 1 : position], "next": names[position + 1 : position + 2]}
+    sides = {"previous": position - 1, "next": position + 1}
     return {
-        side: {"address": f"../{page_address(found[0])}", "title": read_heading(files[found[0]])[0]}
-        for side, found in neighbors.items()
-        if found
+        side: {"address": f"../{page_address(names[row])}", "title": read_heading(files[names[row]])[0]}
+        for side, row in sides.items()
+        if 0 <= row < len(names)
     }
 
 
 @functools.cache
-def _make_exporter():
-    """Make the exporter of all pages; only once, because its templates take a fifth of a second to compile."""
+def _make_exporter() -> _PageExporter:
+    """Return the exporter of all pages. It is made only once, because compiling its templates is slow."""
     return _PageExporter(exclude_input_prompt=True, exclude_output_prompt=True, template_file=str(_TEMPLATE))
 
 
 class _PageExporter(HTMLExporter):
-    """nbconvert's exporter to HTML, with formulas in MathML and links to other pages."""
+    """HTML exporter of nbconvert with formulas in MathML and links between pages."""
 
     @pass_context
-    def markdown2html(self, context, source):
-        """Convert Markdown (`source`, str) to HTML; nbconvert calls it for prose and outputs, with a `context`.
-
-        A link to a file that has no page becomes text.
-        """
+    def markdown2html(self, context: Any, source: str) -> str:
+        """Convert Markdown to HTML. Links to files without a page become text."""
         html = super().markdown2html(context, draw_formulas(source))
-        html = _HEADING.sub(lambda found: found["tag"] + _make_heading_id(found["name"]), html)
+        html = _HEADING.sub(lambda match: match["tag"] + _make_heading_id(match["name"]), html)
 
-        def lead(link):
+        def replace_link(link: re.Match) -> str:
+            """Return a link to the page of its target, or only its text if there is no page."""
             address = _find_page(link["target"], context["resources"])
             return f'<a href="{address}">{link["text"]}</a>' if address else link["text"]
 
-        return _LINK.sub(lead, html)
+        return _LINK.sub(replace_link, html)

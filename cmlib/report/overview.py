@@ -1,8 +1,8 @@
-"""Write the first page of a folder of results (`index.html`), and the answers beside it (`answers.json`).
+"""Write the overview of a folder of results, and the file answers.json.
 
-:func:`build_index` writes the overview of a profile: a row and a page per program, and a question, an answer and a
-picture per notebook. In the profile ``live`` it writes the page of the user's program (:mod:`cmlib.report.program`),
-and the list of all such pages.
+:func:`build_index` writes ``index.html``. It lists the programs, and for each notebook a question, its answer
+and a picture. In the profile ``live`` it writes the page of the user's program instead, and a list of all
+such pages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cmlib import places
 from cmlib.errors import InputError
 from cmlib.io.archive import write_whole
 from cmlib.io.provenance import SOFTWARE_EVENTS, Provenance
-from cmlib.report.manifests import BY_PROGRAM, command_of, page_address, read_manifests
+from cmlib.report.manifests import BY_PROGRAM, Manifests, command_of, page_address, read_manifests
 from cmlib.report.page_filters import page_template
 from cmlib.report.parameters import read_cells, read_heading
 from cmlib.report.program import (
@@ -36,9 +36,9 @@ _TIME = "%Y-%m-%d %H:%M UTC"
 _ANSWER = re.compile(
     r">?\s*\*\*Answer\*\*\s*\((?P<data>[^()]*(?:\([^()]*\)[^()]*)*)\)\.\s*(?P<text>.*)", re.S
 )
-_FEWEST_WORDS = 5  # the overview adds the next sentence to an answer's first sentence if it is shorter
+_FEWEST_WORDS = 5  # the second sentence is added to an answer with fewer words
 _END_OF_SENTENCE = re.compile(r"(?<!Eq\.)(?<!Fig\.)(?<!e\.g\.)(?<=[.?])\s+")
-# The figure that stands for a notebook in the overview; for other notebooks it is their last figure.
+# Picture of each notebook in the overview. For other notebooks, it is their last figure.
 _THUMBNAILS = {
     "00_first_look": "progress",
     "01_collection": "counting",
@@ -55,23 +55,23 @@ _THUMBNAILS = {
 
 
 def build_index(folder: str | Path, *, to_come: Sequence[str] = ()) -> Path:
-    """Write the first page and `answers.json` for all results in a folder.
+    """Write the overview and answers.json of a folder of results.
 
     Parameters
     ----------
     folder : path
-        Results of a profile, or of one program of the profile ``live``.
+        Results of a profile, or of one program in the profile ``live``.
     to_come : sequence of str
-        Titles of notebooks that are still running or waiting.
+        Titles of the notebooks that are running or waiting.
 
     Returns
     -------
     pathlib.Path
-        The page.
+        The overview page.
 
     Raises
     ------
-    ValueError
+    InputError
         If there are no results.
     """
     folder = Path(folder)
@@ -91,31 +91,33 @@ def build_index(folder: str | Path, *, to_come: Sequence[str] = ()) -> Path:
 
 
 def read_answer(notebook: str | Path) -> tuple[str, str]:
-    """Read the beginning of a notebook's answer, and the data on which it rests.
+    """Read the first sentence of a notebook's answer, and its data.
+
+    The answer is the cell tagged ``answer``. It begins with ``> **Answer** (DATA).``
 
     Parameters
     ----------
     notebook : path
-        Its .ipynb file; the answer is the cell tagged ``answer``, ``> **Answer** (DATA). SENTENCES``.
+        The .ipynb file.
 
     Returns
     -------
     tuple of str
-        First sentence (with the next one, if it has fewer than five words) and data, in Markdown; both "" if there is
-        no such cell.
+        First sentence and data, in Markdown. A first sentence with fewer than five words is followed by the
+        second one. Both are empty if there is no answer.
     """
     for cell in read_cells(notebook):
         match = _ANSWER.match(cell["text"])
         if match and "answer" in cell["metadata"].get("tags", []):
-            first, *others = _END_OF_SENTENCE.split(match["text"].strip())
-            if others and len(first.split()) < _FEWEST_WORDS:
-                first = f"{first} {others[0]}"
+            first, *further = _END_OF_SENTENCE.split(match["text"].strip())
+            if further and len(first.split()) < _FEWEST_WORDS:
+                first = f"{first} {further[0]}"
             return first, match["data"]
     return "", ""
 
 
-def _find_question(text):
-    """Return a text up to its first sentence that is a question; its first sentence if none is."""
+def _find_question(text: str) -> str:
+    """Return a text up to its first question mark, or its first sentence if there is none."""
     sentences = _END_OF_SENTENCE.split(text)
     for number, sentence in enumerate(sentences, start=1):
         if sentence.endswith("?"):
@@ -123,8 +125,10 @@ def _find_question(text):
     return sentences[0]
 
 
-def _write_overview(folder, summaries, results, *, made, to_come):
-    """Write the overview of a profile's results (Manifests) and summaries (dict by program); return its path."""
+def _write_overview(
+    folder: Path, summaries: dict[str, dict], results: Manifests, *, made: str, to_come: Sequence[str]
+) -> Path:
+    """Write the overview of a profile and return its path."""
     files = places.notebook_files()
     entries = [_describe_notebook(folder, section, files) for section in results.sections]
     for left_out in results.left_out:
@@ -150,8 +154,8 @@ def _write_overview(folder, summaries, results, *, made, to_come):
     return folder / "index.html"
 
 
-def _describe_notebook(folder, manifest, files):
-    """Return the overview's entry (dict) for a notebook with results; `files` has the notebooks' files by name."""
+def _describe_notebook(folder: Path, manifest: dict, files: dict[str, Path]) -> dict:
+    """Return the entry of a notebook with results. `files` contains the notebooks, keyed by name."""
     name = manifest["notebook"]
     return _describe_question(name, manifest["title"], manifest["question"], files) | {
         "address": _find_address(folder, name),
@@ -162,14 +166,14 @@ def _describe_notebook(folder, manifest, files):
     }
 
 
-def _describe_data(entry):
-    """Describe a provenance in a manifest (dict) in a few words, such as ``own hardware``."""
+def _describe_data(entry: dict) -> str:
+    """Return the kind of data in an entry of a manifest. For example, ``own hardware``."""
     provenance = Provenance(**entry)
     return f"own {provenance}" if provenance.kind == SOFTWARE_EVENTS else str(provenance)
 
 
-def _describe_left_out(left_out, files):
-    """Return the overview's entry (dict) for a notebook that was left out of the run, with its stored page."""
+def _describe_left_out(left_out: dict, files: dict[str, Path]) -> dict:
+    """Return the entry of a skipped notebook."""
     name = left_out["notebook"]
     title, question = read_heading(files[name]) if name in files else (left_out["title"], "")
     return _describe_question(name, title, question, files) | {
@@ -181,8 +185,8 @@ def _describe_left_out(left_out, files):
     }
 
 
-def _describe_question(name, title, question, files):
-    """Return the part of an entry (dict) that does not depend on the run: title, question and answer."""
+def _describe_question(name: str, title: str, question: str, files: dict[str, Path]) -> dict:
+    """Return the part of an entry that does not depend on the run."""
     file = files.get(name)
     return {
         "name": name,
@@ -193,14 +197,14 @@ def _describe_question(name, title, question, files):
     }
 
 
-def _find_address(folder, name):
-    """Return the address of a notebook's page; "" if it has none."""
+def _find_address(folder: Path, name: str) -> str:
+    """Return the address of a notebook's page, or "" if it has none."""
     address = page_address(name)
     return address if (folder / address).is_file() else ""
 
 
-def _choose_picture(manifest):
-    """Return the picture of a notebook in the overview (dict of source, width and height); None if it has none."""
+def _choose_picture(manifest: dict) -> dict | None:
+    """Return the source, width and height of a notebook's picture, or None if it has none."""
     figures = {figure["name"]: figure for figure in manifest["figures"] if figure["on_page"]}
     if not figures:
         return None
@@ -212,8 +216,8 @@ def _choose_picture(manifest):
     }
 
 
-def _write_program_list(folder):
-    """Write the page that lists the pages of all programs in a folder of the profile ``live``."""
+def _write_program_list(folder: Path) -> None:
+    """Write the page that lists all programs of the profile ``live``."""
     rows = []
     for page in sorted(folder.glob("*/index.html")):
         for summary in read_summaries(page.parent).values():
@@ -223,6 +227,6 @@ def _write_program_list(folder):
     write_whole(folder / "index.html", page)
 
 
-def _write_terms(folder, versions):
-    """Write the page that defines the terms, with the versions of libraries (dict by name)."""
+def _write_terms(folder: Path, versions: dict[str, str]) -> None:
+    """Write the page that explains the terms and lists the versions of the libraries."""
     write_whole(folder / TERMS, page_template("terms.html.j2").render(versions=versions))

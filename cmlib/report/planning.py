@@ -1,10 +1,10 @@
-"""Plan the notebooks that a profile runs and their parameters; all are checked before the first notebook starts.
+"""Plan the notebooks that a profile runs, and check their parameters.
 
-A profile is a folder of YAML files with notebooks' parameters. :func:`plan` takes its name and returns a
-:class:`NotebookJob` for each notebook. ValueError for an unknown profile, notebook or parameter, or a value of
-another type or out of limits; NothingRecordedError for a program that is not recorded.
+:func:`plan` takes the name of a profile and returns a :class:`NotebookJob` for each notebook. A profile is a
+folder of YAML files with parameter values.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,22 +15,22 @@ from cmlib.io.store.raw import recorded_programs
 from cmlib.report import parameters
 from cmlib.report.manifests import BY_PROGRAM, results_subdir
 
-# Profiles that need no folder under params: without a file there a notebook keeps its defaults.
+# Profiles without a folder under params. Their notebooks use the default values.
 _DEFAULTS = ("paper", BY_PROGRAM)
 
 
 @dataclass(frozen=True)
 class NotebookJob:
-    """One notebook to run.
+    """A notebook to run.
 
     Attributes
     ----------
     notebook : Path
-        Its .ipynb file.
+        The .ipynb file.
     parameters : dict
-        Values of parameters by name; other parameters keep their defaults.
+        Parameter values that differ from the defaults, keyed by name.
     declared : tuple of str
-        Names of all its parameters.
+        Names of all parameters.
     """
 
     notebook: Path
@@ -38,53 +38,55 @@ class NotebookJob:
     declared: tuple
 
     @property
-    def name(self):
-        """The notebook's name (str), such as ``02_cleaning``."""
+    def name(self) -> str:
+        """File name of the notebook without suffix."""
         return self.notebook.stem
 
     @property
-    def title(self):
-        """The notebook's first heading (str)."""
+    def title(self) -> str:
+        """First heading of the notebook."""
         return parameters.read_heading(self.notebook)[0]
 
     @property
-    def reads_results(self):
-        """True if it reads the results of other notebooks, so that it must run after them."""
+    def reads_results(self) -> bool:
+        """True if the notebook reads the results of other notebooks."""
         code = [cell["text"] for cell in parameters.read_cells(self.notebook) if cell["cell_type"] == "code"]
         return any("read_manifests(" in text for text in code)
 
 
-def plan(profile, wanted=(), extra=None):
-    """Return the notebooks that a profile runs, sorted by name.
+def plan(profile: str, names: Sequence[str] = (), extra: dict | None = None) -> list[NotebookJob]:
+    """Plan the notebooks that a profile runs.
 
     Parameters
     ----------
     profile : str
-        Name of a folder under params, or path of a folder of files ``NOTEBOOK.yaml`` with lines ``name: value``.
-    wanted : sequence of str
-        Names of notebooks, or their beginnings, such as "02"; empty for all.
+        Name of a folder under params, or path of a folder with files ``NOTEBOOK.yaml``.
+    names : sequence of str
+        Names of notebooks, or their beginnings. For example, "02". Empty for all notebooks.
     extra : dict, optional
-        Values (Python's, such as True, not text) that replace the profile's in every notebook that has such a
-        parameter. In the jobs, results_folder is always "", because a run has one folder. The parameter profile is an
-        error.
+        Values that replace those of the profile in all notebooks with these parameters. The parameter
+        `profile` is not allowed.
 
     Returns
     -------
     list of NotebookJob
-        In profile ``live``, if the parameter program is set and no notebook is named, only notebooks that can run for
-        any recorded program.
+        Sorted by name. If a program is named in the profile ``live``, the list contains only notebooks with a
+        parameter `program`, unless notebooks are named.
 
     Raises
     ------
-    ValueError
-        If a profile, notebook or parameter is unknown, or a value is of another type or out of limits.
+    InputError
+        If a profile, notebook or parameter is unknown, or a value is wrong.
     NothingRecordedError
-        If a program of profile ``live`` is not recorded.
+        If a program of the profile ``live`` is not recorded.
     """
     extra = extra or {}
     if "profile" in extra:
-        raise InputError(f"-p: the profile is the command's first argument, {profile!r}; leave it out here.")
-    jobs = [_make_job(name, file, profile, extra) for name, file in _choose(profile, wanted).items()]
+        raise InputError(
+            f"-p: the profile is already the first argument of the command, {profile!r}. Remove it."
+        )
+    chosen = _choose(profile, names)
+    jobs = [_make_job(name, file, profile, extra) for name, file in chosen.items()]
     declared = sorted({name for job in jobs for name in job.declared})
     for name in extra:
         if name not in declared:
@@ -93,33 +95,37 @@ def plan(profile, wanted=(), extra=None):
     if profile != BY_PROGRAM or not jobs_by_program:
         return jobs
     program = extra.get("program", "all")
-    todo = "`cmlib record NAME -- COMMAND` and `cmlib import NAME FILE…` bring one in."
+    todo = "Add one with `cmlib record NAME -- COMMAND` or `cmlib import NAME FILE…`."
     resolve_names(program, recorded_programs(), about="the programs recorded", todo=todo)
-    return jobs if wanted or program == "all" else jobs_by_program
+    return jobs if names or program == "all" else jobs_by_program
 
 
-def _choose(profile, wanted):
-    """Choose the notebooks to run: a dict from name to YAML file of parameters, None where the profile has none."""
+def _choose(profile: str, names: Sequence[str]) -> dict[str, Path | None]:
+    """Choose the notebooks to run, and return the YAML file of each or None, keyed by name."""
     files = {file.stem: file for file in (places.params_dir() / profile).glob("*.yaml")}
     profiles = sorted({*_DEFAULTS, *(file.parent.name for file in places.params_dir().glob("*/*.yaml"))})
     if profile not in profiles and not files:
         raise InputError(
-            f"no profile {profile!r}: give the name of a folder under params ({', '.join(profiles)}), or the path of "
-            "a folder with files NOTEBOOK.yaml like those."
+            f"no profile {profile!r}. Give the name of a folder under params ({', '.join(profiles)}), or the path of "
+            "a folder with such files NOTEBOOK.yaml."
         )
     if profile not in profiles and results_subdir(profile, {}) in profiles:
-        raise InputError(f"{profile} has the name of a profile under params, whose results it would replace.")
-    names = list(places.notebook_files())
-    matches = {name: [stem for stem in names if f"{stem}_".startswith(f"{name}_")] for name in wanted}
-    unknown = [*(files.keys() - names), *(name for name, stems in matches.items() if not stems)]
+        raise InputError(
+            f"{profile} has the same name as a profile under params and would replace its results."
+        )
+    notebooks = list(places.notebook_files())
+    matches = {name: [stem for stem in notebooks if f"{stem}_".startswith(f"{name}_")] for name in names}
+    unknown = [*(files.keys() - notebooks), *(name for name, stems in matches.items() if not stems)]
     if unknown:
-        raise InputError(f"profile {profile!r} has no notebook {unknown[0]!r}; it has {', '.join(names)}.")
+        raise InputError(
+            f"profile {profile!r} has no notebook {unknown[0]!r}. It has {', '.join(notebooks)}."
+        )
     chosen = {stem for stems in matches.values() for stem in stems}
-    return {name: files.get(name) for name in names if not wanted or name in chosen}
+    return {name: files.get(name) for name in notebooks if not names or name in chosen}
 
 
-def _make_job(name, file, profile, extra):
-    """Make the NotebookJob of the notebook `name` and check its values; `file` is its YAML file (path) or None."""
+def _make_job(name: str, file: Path | None, profile: str, extra: dict) -> NotebookJob:
+    """Make the job of a notebook from its YAML file, and check its values."""
     parameters_file = f"params/{profile}/{name}.yaml"
     notebook = places.notebook_files()[name]
     declared = parameters.declared_parameters(notebook)
@@ -127,12 +133,12 @@ def _make_job(name, file, profile, extra):
     parameters.check_parameters(notebook, profile_values, parameters_file)
     if profile_values.get("results_folder"):
         raise InputError(
-            f"{parameters_file}: results_folder is the same for all notebooks of a run; give it with "
+            f"{parameters_file}: results_folder is the same for all notebooks of a run. Give it with "
             "-p results_folder=…, or in the environment variable CMLIB_RESULTS."
         )
     extra_values = {name: value for name, value in extra.items() if name in declared}
     parameters.check_parameters(notebook, extra_values, "-p")
-    values = {"interactive": False}  # no widgets, because nobody can use them
+    values: dict[str, object] = {"interactive": False}  # nobody can use widgets in a run
     values |= profile_values | extra_values
     values |= {
         "profile": results_subdir(profile, extra),

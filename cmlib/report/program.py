@@ -1,8 +1,8 @@
-"""Make the page of a user's program: what limits it, which command decides it, what to try, and one picture.
+"""Write the page of a program: where its cycles went, and what to try.
 
-The page and `answers.json` (docs/answers.md) are made from summaries alone, the dicts of
-:func:`cmlib.topdown.summarize` (docs/summary.md). `cmlib run live` writes the page before the first notebook starts,
-and adds a link to each notebook as it ends. Other profiles get such a page for each program of their overview.
+The page and ``answers.json`` are made from summaries, the dicts of :func:`cmlib.topdown.summarize`. ``cmlib
+run live`` writes the page before the first notebook starts, and adds links to the notebooks as they end.
+Other profiles have such a page for each program.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -35,39 +36,39 @@ from cmlib.topdown.first_answer import NOT_KNOWN, NOT_SEPARATED
 
 SUMMARIES = "programs.json"
 ANSWERS = "answers.json"
-ANSWERS_VERSION = 5  # of answers.json, as docs/answers.md describes it
-CATEGORIES = ("retired", "bad speculation", "front end", "back end")  # in the order in which bars are stacked
-# Separates a piece of advice from its explanation, which a table leaves out.
+ANSWERS_VERSION = 5  # version of answers.json, which docs/answers.md describes
+CATEGORIES = ("retired", "bad speculation", "front end", "back end")  # in the order of the stacked bars
+# Separates advice from its explanation. Tables show only the advice.
 _EXPLANATION = re.compile(r"; | \(")
-# Categories of advice that name no loss.
+# Categories of advice without a loss
 _NO_LOSS = (NOT_SEPARATED, NOT_KNOWN)
-PROGRAM_PAGES = "programs"  # folder of the pages of programs among the results of a profile
+PROGRAM_PAGES = "programs"  # folder of the programs' pages in the results of a profile
 
 
 @dataclass(frozen=True)
 class ProgramCards:
-    """The summaries of the programs in a recording, which a notebook shows as a card per program.
+    """Summaries of programs, displayed as one card per program.
 
     Attributes
     ----------
     summaries : list of dict
-        The output of ``cmlib summarize --json``; docs/summary.md has the keys.
+        Output of ``cmlib summarize --json``. ``docs/summary.md`` describes its keys.
     """
 
     summaries: list[dict]
 
-    def _repr_html_(self):
-        """Return the cards as HTML, with their style."""
+    def _repr_html_(self) -> str:
+        """Return the cards as HTML."""
         style = page_template("program_style.html.j2").render()
         return "\n".join([style, *map(render_card, self.summaries)])
 
-    def __repr__(self):
-        """Return the headline of each program, one per line."""
+    def __repr__(self) -> str:
+        """Return the headlines, one per line."""
         return "\n".join(f"{summary['name']}: {summary['first']['headline']}" for summary in self.summaries)
 
 
 def summarize_source(recording: str | Path, *, processor: str | None = None) -> ProgramCards:
-    """Summarize the programs in a file, or a recorded program, as :func:`cmlib.summarize` does."""
+    """Summarize a recorded program, or the programs in a file. See :func:`cmlib.summarize`."""
     from cmlib.experiments.program_files import read_file, read_recorded
     from cmlib.experiments.summary import summarize_runs
     from cmlib.processors import machine_with
@@ -89,22 +90,22 @@ def summarize_source(recording: str | Path, *, processor: str | None = None) -> 
     )
 
 
-def summarize_stored(url: str, wanted: str, processor: str | None = None) -> dict[str, dict]:
-    """Summarize programs from the store.
+def summarize_stored(url: str, program_names: str, processor: str | None = None) -> dict[str, dict]:
+    """Summarize programs in the store.
 
     Parameters
     ----------
     url : str
         SQLAlchemy URL of the store.
-    wanted : str
-        Names of programs separated by commas, or ``"all"``.
+    program_names : str
+        Comma-separated names of programs, or ``"all"``.
     processor : str, optional
-        Name of the processor where the recordings do not contain it.
+        Name of the processor, for recordings that do not contain it.
 
     Returns
     -------
     dict of str to dict
-        The summary by program; empty if nothing is recorded in intervals.
+        Summaries keyed by program. Empty if nothing is recorded in intervals.
     """
     from cmlib.experiments import data
     from cmlib.experiments.summary import summarize_programs
@@ -112,21 +113,29 @@ def summarize_stored(url: str, wanted: str, processor: str | None = None) -> dic
 
     recordings = {}
     with contextlib.suppress(NothingRecordedError):
-        for name in data.programs(url, wanted):
+        for name in data.programs(url, program_names):
             run_ids = data.interval_runs(url, [name])["run_id"]
             recordings[name] = [store.load(url, run_id) for run_id in run_ids]
     return summarize_programs(recordings, processor=processor)
 
 
 def write_summaries(folder: Path, summaries: dict[str, dict]) -> None:
-    """Keep summaries (dict by program) in a folder of results (Path), from which its page is made."""
+    """Write summaries, keyed by program, to a folder of results."""
     write_whole(folder / SUMMARIES, json.dumps(summaries, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_summaries(folder: Path) -> dict[str, dict]:
-    """Read the summaries (dict by program) in a folder of results (Path); empty if there are none.
+    """Read the summaries in a folder of results, keyed by program.
 
-    A run of the profile ``live`` writes them before its notebooks; in other profiles a notebook saves them.
+    Parameters
+    ----------
+    folder : Path
+        Results of a profile.
+
+    Returns
+    -------
+    dict of str to dict
+        Summaries keyed by program. Empty if there are none.
     """
     files = [folder / SUMMARIES] if (folder / SUMMARIES).is_file() else sorted(folder.glob(f"*/{SUMMARIES}"))
     summaries = {}
@@ -139,20 +148,22 @@ def read_summaries(folder: Path) -> dict[str, dict]:
 def write_program_page(
     folder: Path, summaries: dict[str, dict], results: Manifests, *, made: str, to_come: Sequence[str] = ()
 ) -> Path:
-    """Write the page of a user's program: a card for each program, and links to the notebooks' pages.
+    """Write the page of a user's program.
+
+    The page contains one card per program and links to the notebooks.
 
     Parameters
     ----------
     folder : Path
         Results of the program in the profile ``live``.
     summaries : dict of str to dict
-        By program.
-    results : cmlib.report.manifests.Manifests
-        Of the notebooks that have run.
+        Summaries keyed by program.
+    results : Manifests
+        Results of the notebooks.
     made : str
-        When the page is made.
+        Date and time.
     to_come : sequence of str
-        Titles of notebooks that are still running or waiting.
+        Titles of the notebooks that are running or waiting.
 
     Returns
     -------
@@ -178,23 +189,25 @@ def write_program_page(
 def write_program_pages(
     folder: Path, summaries: dict[str, dict], results: Manifests, *, made: str
 ) -> dict[str, str]:
-    """Write a page for each program of a profile: its card, and links to the notebooks that read its recordings.
+    """Write a page for each program of a profile.
+
+    A page contains a card, and links to the notebooks that read the recordings of the program.
 
     Parameters
     ----------
     folder : Path
         Results of the profile.
     summaries : dict of str to dict
-        By program.
-    results : cmlib.report.manifests.Manifests
-        Of the notebooks that have run.
+        Summaries keyed by program.
+    results : Manifests
+        Results of the notebooks.
     made : str
-        When the pages are made.
+        Date and time.
 
     Returns
     -------
     dict of str to str
-        Address of the page by program, relative to the folder.
+        Addresses relative to the folder, keyed by program.
     """
     shutil.rmtree(folder / PROGRAM_PAGES, ignore_errors=True)
     addresses = {}
@@ -209,10 +222,10 @@ def write_program_pages(
     return addresses
 
 
-def _render_page(name, summaries, notebooks, **content):
-    """Render a page (str) with the cards of some programs (dict of summaries by name) and links to `notebooks`.
+def _render_page(name: str, summaries: dict[str, dict], notebooks: list[dict], **content: Any) -> str:
+    """Render a page with one card per program and links to notebooks.
 
-    `name` is its heading; `content` are further values for the template.
+    `content` contains further values for the template.
     """
     is_alone = list(summaries) == [name]
     return page_template("program_page.html.j2").render(
@@ -225,10 +238,10 @@ def _render_page(name, summaries, notebooks, **content):
     )
 
 
-def _list_notebooks(folder, sections, root=""):
-    """Return manifests of notebooks (list of dict), each with the address of its page in a folder (Path).
+def _list_notebooks(folder: Path, sections: list[dict], root: str = "") -> list[dict]:
+    """Add the address of the page to each manifest. Empty for a notebook without a page.
 
-    `root` is the path from the page with the links to the folder; the address is "" for a notebook without a page.
+    `root` is the path from the linking page to the folder.
     """
     with_page = find_notebooks_with_page(folder)
     notebooks = []
@@ -239,13 +252,13 @@ def _list_notebooks(folder, sections, root=""):
     return notebooks
 
 
-def _reads_program(manifest, name):
-    """Return True if a notebook has read recordings of a program, by its manifest (dict)."""
+def _reads_program(manifest: dict, name: str) -> bool:
+    """Return True if a notebook has read recordings of a program."""
     return any(name in entry["programs"] for entry in manifest.get("data", []))
 
 
 def write_answers(folder: Path, summaries: dict[str, dict], results: Manifests) -> None:
-    """Write `answers.json` (docs/answers.md) into a folder of results (Path), from its summaries and Manifests."""
+    """Write ``answers.json`` to a folder of results. ``docs/answers.md`` describes it."""
     is_of_program = folder.parent.name == BY_PROGRAM
     answers = {
         "schema": ANSWERS_VERSION,
@@ -258,20 +271,24 @@ def write_answers(folder: Path, summaries: dict[str, dict], results: Manifests) 
 
 
 def describe_row(summary: dict) -> dict:
-    """Describe a program in one row of a table.
+    """Describe a program for one row of a table.
 
     Parameters
     ----------
     summary : dict
+        Summary of the program.
 
     Returns
     -------
     dict
-        ``name``, ``simulated``, ``ipc`` (float or None), ``shares`` (list of the lower bounds of the four shares
-        [% of the slots] in the order of CATEGORIES; None without an account), ``loss`` (str, Markdown: the largest
-        loss, or the first sentence where none is known) and ``advice`` (list of dict: the first thing to try, or one
-        for each loss of about the same size; ``category``, "" if no loss is named, ``action`` in Markdown, and
-        ``at_most``, what it saves at most [% of the cycles] or None).
+        A dict with the following keys:
+
+        - ``name``, ``simulated``, ``ipc``: copied from the summary
+        - ``shares``: list of lower bounds [% of the slots] in the order of CATEGORIES, or None if slots were
+          not counted
+        - ``loss``: largest loss in Markdown, or the headline if no loss is known
+        - ``advice``: list of dicts with ``category``, ``action`` (Markdown) and ``at_most`` (largest saving
+          [% of the cycles] or None)
     """
     account = summary["account"]
     shares = None
@@ -297,13 +314,13 @@ def describe_row(summary: dict) -> dict:
 
 
 def _is_by_slots(summary: dict) -> bool:
-    """Return True if a summary's headline is about the slots of the pipeline."""
+    """Return True if the headline of a summary is about pipeline slots."""
     account = summary["account"]
     return account is not None and summary["first"]["headline"] == account["text"]
 
 
-def _describe_loss(summary):
-    """Return the largest loss with its bounds, such as ``front end 42–43 %``; else the headline."""
+def _describe_loss(summary: dict) -> str:
+    """Return the largest loss and its bounds, or the headline. For example, ``front end 42–43 %``."""
     account = summary["account"]
     if not _is_by_slots(summary) or account["how"] == "little lost":
         return summary["first"]["headline"] or summary["untold_text"]
@@ -320,7 +337,7 @@ def _describe_loss(summary):
 
 
 def render_card(summary: dict, *, with_name: bool = True) -> Markup:
-    """Return the card of a program as HTML (Markup) from its summary (dict), with or without its name as heading."""
+    """Render the card of a program as HTML."""
     bars, unit = _describe_bars(summary)
     first = summary["first"]
     command, _, comment = first["separate"].partition("   (")
@@ -343,7 +360,7 @@ def render_card(summary: dict, *, with_name: bool = True) -> Markup:
     )
 
 
-def _label_command(summary):
+def _label_command(summary: dict) -> str:
     """Return the label above the proposed command."""
     if summary["simulated"]:
         return "To measure it, on a machine with hardware counters"
@@ -351,12 +368,15 @@ def _label_command(summary):
         return "To find out, simulate it here, or record it on a machine with hardware counters"
     if not _is_by_slots(summary):
         return "To separate the rest, record"
-    # The command counts two categories. A third one may still be as large.
+    # The command counts two categories. A third one can be as large.
     return "To decide it, record" if len(summary["account"]["limits"]) <= 2 else "To narrow it down, record"
 
 
-def _describe_bars(summary):
-    """Return the rows of a summary's picture (dicts of label, depth, low, high and range), and their unit (str)."""
+def _describe_bars(summary: dict) -> tuple[list[dict], str]:
+    """Return the bars of a summary's picture, and their unit.
+
+    A bar is a dict of label, depth, low, high and range.
+    """
     if summary["cycles"]:
         unit = "estimated cycles" if summary["simulated"] else "cycles"
         return [row | {"depth": 0, "range": _describe_range(row)} for row in summary["cycles"]], unit
@@ -372,8 +392,8 @@ def _describe_bars(summary):
     return bars, "slots"
 
 
-def _describe_range(row):
-    """Return the bounds of a share (dict of low and high [%]) without unit, such as ``36–84``."""
+def _describe_range(row: dict) -> str:
+    """Write the bounds of a share without unit. For example, ``36–84``."""
     if row["high"] < 0.5:
         return "<1"
     low, high = f"{row['low']:.0f}", f"{row['high']:.0f}"

@@ -1,7 +1,8 @@
-"""Keep the figures, tables, numbers and findings of a notebook in a folder from which the report is made.
+"""Save the figures, tables, numbers and findings of a notebook.
 
-A notebook makes a :class:`Results` at its beginning, adds each result to it, and ends with :meth:`Results.save`.
-ValueError for two results of one kind and name, and for numbers that are not finite.
+A notebook makes a :class:`Results` first, adds its results to it, and calls :meth:`Results.save` last. The
+pages of the report are made from the saved folder. Its file ``manifest.json`` lists all results.
+:func:`paper` returns the numbers that a paper prints.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import math
 import platform
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,10 +37,11 @@ from cmlib.report.program import SUMMARIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
 
 _DPI = 160
-_DECIMALS = 2  # of numbers in a table
-_COLUMNS = 8  # of a table that are shown
+_DECIMALS = 2  # default number of decimal places
+_COLUMNS = 8  # largest number of displayed columns
 _MOST_PROGRAMS_NAMED = 5
 _LEFT = 'style="text-align: left"'
 _STACK = ("cmlib", "numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "numba", "matplotlib", "seaborn")
@@ -51,50 +53,49 @@ def paper(name: str) -> dict:
     Parameters
     ----------
     name : str
-        Of a file under data/papers without suffix, such as ``"counterminer"``.
+        File name under data/papers without suffix. For example, ``"counterminer"``.
 
     Returns
     -------
     dict
-        As in the YAML file: by table or figure the numbers in it.
+        Numbers keyed by table or figure.
 
     Raises
     ------
-    ValueError
-        If there is no such file.
+    InputError
+        If the file does not exist.
     """
     folder = places.shipped("papers")
     file = folder / f"{name}.yaml"
     if not file.is_file():
         names = ", ".join(sorted(f.stem for f in folder.glob("*.yaml"))) or "none"
-        raise InputError(f"no figures of a paper called {name!r} under data/papers; known: {names}.")
+        raise InputError(f"no numbers of a paper {name!r} under data/papers; known: {names}.")
     return yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
 class Results:
-    """The results of one notebook in one profile.
+    """Results of one notebook in one profile.
 
-    Results are written to a draft folder, which :meth:`save` moves to the final place. A notebook that fails therefore
-    leaves the results of its last successful run unchanged. Methods that show something return an object of IPython
-    (HTML or Image), which a notebook displays as the last line of a cell.
+    Results are written to a draft folder, and :meth:`save` moves it to its final place. So a notebook that
+    fails does not change earlier results. Methods return objects that Jupyter displays.
 
     Parameters
     ----------
     notebook : str
-        Name without suffix, such as ``"02_cleaning"``.
+        File name without suffix. For example, ``"02_cleaning"``.
     title : str
         Heading in the report.
     question : str
-        The question that the notebook answers, in one sentence.
+        Question that the notebook answers, in one sentence.
     profile : str
-        Folder under `data/results` (or `folder`).
+        Name of the subfolder of `folder`.
     folder : path, optional
-        Folder of results in place of `data/results`.
+        Folder of all results. Default: ``data/results``.
 
     Raises
     ------
     OSError
-        If the folder can't be written.
+        If the folder is not writable.
     """
 
     def __init__(
@@ -127,25 +128,31 @@ class Results:
         on_page: bool = True,
         data: Provenance | Iterable[Provenance] | None = None,
     ) -> HTML:
-        """Keep a matplotlib figure as PNG and SVG, display it, and return its caption (IPython's HTML).
+        """Save and display a matplotlib figure.
 
         Parameters
         ----------
         figure : matplotlib.figure.Figure
+            Figure to save as PNG and SVG.
         name : str
-            Name of its files.
+            Name of the files.
         caption : str
             Sentences in Markdown.
         on_page : bool, default True
-            Whether the overview may show it as the picture of the notebook.
-        data : Provenance or iterable of them, optional
-            Provenance of its counts, which is added to the caption; () for made-up data and diagrams. By default, all
-            recordings that the notebook has read so far. If none of them was measured, the caption gets a warning.
+            True if the overview can show the figure.
+        data : Provenance or iterable of Provenance, optional
+            Sources of the counts, which are added to the caption. Empty for made-up data and diagrams.
+            Default: all recordings that the notebook has read so far.
+
+        Returns
+        -------
+        IPython.display.HTML
+            The caption. A warning is added if no counts were measured.
 
         Raises
         ------
-        ValueError
-            If another figure has the name.
+        InputError
+            If another figure has the same name.
         """
         caption = self._with_provenance(caption, data)
         image, size = self._keep_picture(figure, name, caption)
@@ -166,33 +173,35 @@ class Results:
         on_page: bool = True,
         data: Provenance | Iterable[Provenance] | None = None,
     ) -> HTML:
-        """Save a DataFrame as CSV and Parquet, display its caption, and return its first rows as HTML.
+        """Save and display a table.
 
         Parameters
         ----------
         frame : DataFrame
-            The index is a column of the CSV if it has a name.
+            Table to save as CSV and Parquet. The index is a column of the CSV file if it has a name.
         name : str
-            Name of its files.
+            Name of the files.
         caption : str
             Sentences in Markdown.
         rows : int, default 40
-            Maximum number of rows that are returned. At most eight columns are returned; the files have all.
+            Maximum number of displayed rows. At most eight columns are displayed.
         decimals : int or dict of str to int, default 2
-            Number of digits after the decimal point, for all columns or by column (2 for other columns).
+            Number of decimal places, for all columns or keyed by column. The default of a missing column is
+            2.
         on_page : bool, default True
             False for a table that is only saved.
-        data : Provenance or iterable of them, optional
-            Provenance of its counts, as for :meth:`figure`.
+        data : Provenance or iterable of Provenance, optional
+            Sources of the counts, as in :meth:`figure`.
 
         Returns
         -------
         IPython.display.HTML
+            The first rows. The caption is displayed before them.
 
         Raises
         ------
-        ValueError
-            If another table has the name.
+        InputError
+            If another table has the same name.
         """
         caption = self._with_provenance(caption, data)
         frame.to_csv(self._draft / f"{name}.csv", index=_has_named_index(frame))
@@ -216,33 +225,35 @@ class Results:
         timed: bool = False,
         data: Provenance | Iterable[Provenance] | None = None,
     ) -> None:
-        """Keep one number with its unit, the paper's number, and a note on why they differ.
+        """Save a number, with the number that the paper prints.
 
         Parameters
         ----------
         name : str
+            Name of the quantity.
         value : float
+            Value to save.
         unit : str, optional
+            Unit of the value.
         paper : float, optional
-            The number that the paper prints; None if it prints none.
+            Number in the paper. Default: the paper prints no number.
         note : str, optional
-            Markdown.
+            Why the two numbers differ, in Markdown.
         timed : bool, default False
-            True for a time that was measured while the notebook ran: it differs from run to run, and is not compared
-            with the reference numbers.
-        data : Provenance or iterable of them, optional
-            Provenance of the counts from which it was computed, as for :meth:`figure`.
+            True for a time that varies between runs. It is not compared with the reference numbers.
+        data : Provenance or iterable of Provenance, optional
+            Sources of the counts, as in :meth:`figure`.
 
         Raises
         ------
-        ValueError
-            If the value is not finite, or another number has the name.
+        InputError
+            If the value is not finite, or another number has the same name.
         """
         value = float(value)
         if not math.isfinite(value):
             raise InputError(
-                f"{self._record['notebook']}: number {name!r} is {value}; record only what was measured, "
-                "and say in a finding why it could not be."
+                f"{self._record['notebook']}: number {name!r} is {value}. Save only measured numbers. Explain in "
+                "a finding why it was not measured."
             )
         paper = None if paper is None else float(paper)
         entry = {"name": name, "value": value, "unit": unit, "paper": paper, "note": note}
@@ -252,18 +263,19 @@ class Results:
         self._add("numbers", name, entry)
 
     def finding(self, text: str, *, program: str = "") -> HTML:
-        """Keep a finding in the manifest, and return it to be displayed.
+        """Save and return a finding.
 
         Parameters
         ----------
         text : str
             Sentences in Markdown.
         program : str, default ""
-            Name of the program that they describe; "" unless there is exactly one.
+            Program that the finding describes. Empty if it describes several programs.
 
         Returns
         -------
         IPython.display.HTML
+            The finding.
         """
         text = self._with_provenance(text)
         self._record["findings"].append({"program": program, "text": text})
@@ -271,7 +283,7 @@ class Results:
         return HTML(f"<p>{about}{to_html(text)}</p>")
 
     def note_stop(self, reason: str) -> None:
-        """Keep the reason why the notebook stopped early, which the overview shows.
+        """Save the reason why the notebook stopped early. The overview shows it.
 
         Parameters
         ----------
@@ -281,21 +293,24 @@ class Results:
         self._record["stopped"] = reason
 
     def summaries(self, summaries: dict[str, dict]) -> None:
-        """Keep the summaries of programs for the overview, which shows one row per program.
+        """Save the summaries of programs for the overview.
 
         Parameters
         ----------
         summaries : dict of str to dict
-            By name of the program.
+            Summaries keyed by program name.
         """
         text = json.dumps(summaries, indent=1, ensure_ascii=False)
         (self._draft / SUMMARIES).write_text(text + "\n", encoding="utf-8")
 
     def numbers(self) -> HTML:
-        """Return the numbers kept so far, beside those of the paper, as a table (IPython's HTML).
+        """Return a table of the saved numbers and those of the paper.
 
-        The columns are quantity, here (the value), unit, paper and note; empty columns are left out. Whole numbers have
-        no decimals.
+        Returns
+        -------
+        IPython.display.HTML
+            Table with the columns quantity, here (the value), unit, paper and note. Empty columns are left
+            out.
         """
         columns = ["name", "value", "unit", "paper", "note"]
         frame = pd.DataFrame(self._record["numbers"], columns=columns)
@@ -306,9 +321,14 @@ class Results:
         )
 
     def save(self) -> None:
-        """Write the manifest, and move the results to their place, where they replace those of an earlier run.
+        """Write the manifest, and replace earlier results by the new ones.
 
-        Call it once, at the end. It returns a line with the versions of the libraries (IPython's HTML).
+        Call it once, at the end of the notebook.
+
+        Returns
+        -------
+        IPython.display.HTML
+            A line with the recordings and the versions of the libraries.
         """
         libraries = {name: importlib.metadata.version(name) for name in _STACK}
         self._record["origin"] = strip_markup(_find_warning(provenances_read()))
@@ -322,8 +342,8 @@ class Results:
         versions = ", ".join(f"{name} {number}" for name, number in self._record["versions"].items())
         return _write_paragraph(f"{_list_read(provenances_read())}*Made with {versions}.*")
 
-    def _keep_picture(self, figure, name, alt):
-        """Keep a figure as SVG; return it as PNG (IPython's Image), and its size on a page [pixels]."""
+    def _keep_picture(self, figure: Figure, name: str, alt: str) -> tuple[Image, dict[str, int]]:
+        """Save a figure as SVG, and return it as PNG with its size on a page [pixels]."""
         bounds, png = _fix_layout(figure), io.BytesIO()
         figure.savefig(png, dpi=_DPI, bbox_inches=bounds)
         figure.savefig(self._draft / f"{name}.svg", bbox_inches=bounds, metadata={"Date": None})
@@ -331,8 +351,8 @@ class Results:
         size = {"width": width, "height": round(width * bounds.height / bounds.width)}
         return Image(data=png.getvalue(), alt=strip_markup(alt), **size), size
 
-    def _with_provenance(self, text, data=None):
-        """Return a text with the provenance of its counts, if given, or with a warning if none was measured."""
+    def _with_provenance(self, text: str, data: Provenance | Iterable[Provenance] | None = None) -> str:
+        """Add the sources of the counts to a text, or a warning if no counts were measured."""
         provenances = _as_provenances(data)
         warning = _find_warning(provenances)
         if warning:
@@ -341,8 +361,8 @@ class Results:
             return text
         return f"{text} *Data:* {' and '.join(map(str, provenances))}."
 
-    def _keep_provenance(self, data):
-        """Keep the provenances of a result in the manifest, and return their positions there (list of int)."""
+    def _keep_provenance(self, data: Provenance | Iterable[Provenance] | None) -> list[int]:
+        """Add the sources of a result to the manifest, and return their positions in it."""
         stored = self._record["data"]
         positions = []
         for provenance in _as_provenances(data):
@@ -355,15 +375,15 @@ class Results:
             positions.append(stored.index(entry))
         return positions
 
-    def _add(self, kind, name, entry):
-        """Add an entry (dict) to the manifest; ValueError if its name is taken."""
+    def _add(self, kind: str, name: str, entry: dict) -> None:
+        """Add an entry to the manifest. InputError is raised if its name exists."""
         if any(existing["name"] == name for existing in self._record[kind]):
-            raise InputError(f"{self._record['notebook']}: two {kind} are called {name!r}; rename one.")
+            raise InputError(f"{self._record['notebook']}: two {kind} are called {name!r}. Rename one.")
         self._record[kind].append(entry)
 
 
-def _as_provenances(data):
-    """Return a result's data as a list of Provenances; if none are given, those of everything that was read."""
+def _as_provenances(data: Provenance | Iterable[Provenance] | None) -> list[Provenance]:
+    """Return sources of counts as a list. The default is everything that was read."""
     if data is None:
         return provenances_read()
     if isinstance(data, Provenance):
@@ -371,29 +391,29 @@ def _as_provenances(data):
     return merge_provenances(data)
 
 
-def _find_warning(provenances):
-    """Return a warning (Markdown) that no counts were measured; "" if some were, or there are none."""
+def _find_warning(provenances: list[Provenance]) -> str:
+    """Return a warning if no counts were measured, or ""."""
     warnings = [provenance.warning for provenance in provenances]
     return " ".join(dict.fromkeys(warnings)) if all(warnings) else ""
 
 
-def _list_read(provenances):
-    """Return a sentence (Markdown) on the recordings that were read, with a space at its end; "" if there are none."""
+def _list_read(provenances: list[Provenance]) -> str:
+    """Return a sentence on the recordings that were read. Empty if none were read."""
     if not provenances:
         return ""
     return f"*Recordings read: {'; '.join(map(_describe_provenance, provenances))}.* "
 
 
-def _describe_provenance(provenance):
-    """Describe a Provenance in a few words: kind of counts, and programs."""
+def _describe_provenance(provenance: Provenance) -> str:
+    """Return the kind of counts and the programs of a source."""
     programs = provenance.programs
     if len(programs) > _MOST_PROGRAMS_NAMED:
         return f"{provenance}, {len(programs)} programs"
     return ", ".join([str(provenance), *programs])
 
 
-def _note_cut(table, whole, name):
-    """Return a note (HTML) on the rows and columns of a frame that its displayed table lacks; "" if it has all."""
+def _note_cut(table: pd.DataFrame, whole: pd.DataFrame, name: str) -> str:
+    """Return a note on the rows and columns that are not displayed. Empty if all are displayed."""
     cut = []
     if len(table) < len(whole):
         cut.append(f"the first {len(table)} of {len(whole)} rows")
@@ -404,15 +424,17 @@ def _note_cut(table, whole, name):
     return f"<p><small>{' and '.join(cut).capitalize()}; all are in <code>{name}.csv</code>.</small></p>"
 
 
-def _has_named_index(frame):
-    """Return True if a DataFrame's index has a name, or several levels."""
+def _has_named_index(frame: pd.DataFrame) -> bool:
+    """Return True if the index of a table has a name or several levels."""
     return frame.index.name is not None or frame.index.nlevels > 1
 
 
-def _write_table(frame, decimals, *, whole_as_counts=False):
-    """Return the frame as an HTML table, with text on the left and numbers on the right of their cells.
+def _write_table(
+    frame: pd.DataFrame, decimals: int | dict[str, int], *, whole_as_counts: bool = False
+) -> str:
+    """Write an HTML table, with numbers aligned to the right.
 
-    With `whole_as_counts`, values that are whole numbers are written without decimals.
+    If `whole_as_counts` is True, whole numbers have no decimals.
     """
     decimals_by_column = decimals if isinstance(decimals, dict) else {}
     write_number = _make_formatter(_DECIMALS if isinstance(decimals, dict) else decimals)
@@ -433,12 +455,14 @@ def _write_table(frame, decimals, *, whole_as_counts=False):
             formatters={name: _make_formatter(digits) for name, digits in decimals_by_column.items()},
         )
     )
-    is_left = itertools.cycle([dtype.kind not in "iufc" for dtype in frame.dtypes])  # cells come row by row
+    is_left = itertools.cycle(
+        [dtype.kind not in "iufc" for dtype in frame.dtypes]
+    )  # cells are in the order of rows
     return re.sub("<(t[hd])>", lambda cell: f"<{cell[1]} {_LEFT}>" if next(is_left) else cell[0], table)
 
 
-def _replace_na(frame):
-    """Return a DataFrame with NaN in place of pandas' NA among integers, which ``to_html`` writes as ``<NA>``."""
+def _replace_na(frame: pd.DataFrame) -> pd.DataFrame:
+    """Replace missing integers by NaN, because ``to_html`` writes them as ``<NA>``."""
     replaced = frame.copy()
     for position, dtype in enumerate(frame.dtypes):
         if isinstance(dtype, pd.api.extensions.ExtensionDtype) and dtype.kind in "iu":
@@ -447,13 +471,13 @@ def _replace_na(frame):
     return replaced
 
 
-def _make_formatter(decimals):
-    """Return a function that writes a number with `decimals` digits after the point."""
+def _make_formatter(decimals: int) -> Callable[[float], str]:
+    """Return a function that writes a number with some decimal places."""
     return lambda value: f"{float(value):z,.{decimals}f}"
 
 
-def _fix_layout(figure):
-    """Fix the layout of a figure for all formats, and return its bounding box [inches]."""
+def _fix_layout(figure: Figure) -> Bbox:
+    """Fix the layout of a figure, and return its bounding box [inches]."""
     figure.set_dpi(_DPI)
     engine = figure.get_layout_engine()
     if engine:
@@ -464,6 +488,6 @@ def _fix_layout(figure):
     return figure.get_tightbbox().padded(0.1)
 
 
-def _write_paragraph(text):
-    """Return a sentence as an HTML paragraph."""
+def _write_paragraph(text: str) -> HTML:
+    """Convert a sentence to an HTML paragraph."""
     return HTML(f"<p>{to_html(text)}</p>")

@@ -1,8 +1,8 @@
-"""Run the notebooks of a profile, and make their page; one run at a time in a folder of results.
+"""Run the notebooks of a profile and write the overview page.
 
-A profile is a folder of values for the notebooks' parameters, such as ``smoke`` (small) and ``paper`` (full).
-:func:`run_profile` takes its name, and returns the path of the page. ValueError for an unknown name or value,
-NotebookError if notebooks fail, ResultsBusyError if another run writes there.
+:func:`run_profile` takes the name of a profile and returns the path of the page. A profile is a folder of
+YAML files with parameter values. For example, ``smoke`` (small) or ``paper`` (full). Only one run at a time
+can write to a folder of results.
 """
 
 import contextlib
@@ -10,9 +10,9 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import replace
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -35,18 +35,17 @@ from cmlib.report.manifests import (
 )
 from cmlib.report.overview import build_index
 from cmlib.report.parameters import SHARED
-from cmlib.report.planning import plan
+from cmlib.report.planning import NotebookJob, plan
 from cmlib.report.program import summarize_stored, write_summaries
 from cmlib.terminal import one_line, progress_bar, say, say_above_bars
 
 
 class ResultsBusyError(CmlibError):
-    """Raised when another run writes to the same results."""
+    """Raised if another run is writing to the same results."""
 
 
-# Notebooks that run at a time; processors are divided among them for their workers.
-_SIDE_BY_SIDE = 2
-_LOCK = ".lock"  # file in a profile's folder that whoever writes there locks
+_MOST_AT_ONCE = 2  # notebooks that run at a time, and share the processors
+_LOCK = ".lock"  # name of the lock file in a folder of results
 
 
 def run_profile(
@@ -57,50 +56,44 @@ def run_profile(
     results: str | Path | None = None,
     on_first_page: Callable[[Path], None] | None = None,
 ) -> Path:
-    """Regenerate a profile's results, and the page that shows them.
+    """Run the notebooks of a profile and write the overview page.
 
-    All names and values are checked before the first notebook starts. Two notebooks run at a time if there are enough
-    processors; those that read the results of others run last. Whenever a notebook ends, the page is written again,
-    and the notebook's name and time are printed on standard error.
+    All names and values are checked first. Two notebooks run at a time if there are enough processors. The
+    page is updated whenever a notebook ends.
 
-    A notebook for which nothing is recorded yet, or nothing that it can use, is left out unless it was named. The page
-    and the last lines on standard error say so. The results of its earlier runs stay in its folder, and are not shown
-    until it runs again.
+    Notebooks without recordings are skipped, unless they are named. Their earlier results are kept but not
+    shown.
 
     Parameters
     ----------
     profile : str
-        A folder of `params`: ``smoke`` (small), ``paper`` (full) or ``live`` (a user's own programs); or another folder
-        with such files.
+        Name of a folder under `params`: ``smoke`` (small), ``paper`` (full) or ``live`` (programs of a user).
+        Or the path of such a folder.
     notebooks : sequence of str, optional
-        Names such as ``02_cleaning`` or ``02``; empty means all of the profile.
+        Names of the notebooks. For example, ``02_cleaning`` or ``02``. Default: all notebooks of the profile.
     parameters : dict, optional
-        Values that replace the profile's values in every notebook that declares these parameters. Its `jobs` are
-        divided among the notebooks that run at a time; with 1, they run one after the other.
+        Values that replace those of the profile in all notebooks with these parameters.
     results : path, optional
-        Folder for all that is made, the store included, instead of the
-        parameter `results_folder`, or `data/results`.
+        Folder for all results. Default: the parameter `results_folder`, or ``data/results``.
     on_first_page : callable, optional
-        In profile ``live``, called with the path of the page as soon as it is there, before the first notebook starts.
+        Function that is called with the path of the page before the first notebook starts. Only for the
+        profile ``live``.
 
     Returns
     -------
     pathlib.Path
-        The page: `<results>/<profile>/index.html`; in profile ``live`` `<results>/live/<program>/index.html`, and
-        one over all programs is `<results>/live/index.html`.
+        The page ``index.html`` in the folder of the profile, or of the program in the profile ``live``.
 
     Raises
     ------
-    ValueError
-        If the profile, a notebook, a parameter's name or its value is unknown.
+    InputError
+        If the profile, a notebook, a parameter or a value is unknown.
     CmlibError
-        If results can't be written, or another run is writing them; no notebook has run then.
+        If results cannot be written, or another run is writing them.
     NothingRecordedError
-        If nothing is recorded for a notebook that was named, or for all notebooks; in profile ``live``, also if a
-        program is not recorded, before anything is written.
+        If nothing is recorded for a named notebook, for a named program, or for all notebooks.
     NotebookError
-        If cells failed, naming notebook, cell and error of each. Results of the
-        other notebooks and of earlier runs stay.
+        If notebooks failed. The message contains the failed cell of each. Other results are kept.
     """
     parameters = dict(parameters or {})
     jobs_are_set = "jobs" in parameters
@@ -111,7 +104,7 @@ def run_profile(
     results = Path(results or parameters.get("results_folder") or places.results_dir()).absolute()
     folder = results / results_subdir(profile, parameters)
     _make_folder(folder, results, profile)
-    n_at_once = min(_SIDE_BY_SIDE, processes, len(jobs))
+    n_at_once = min(_MOST_AT_ONCE, processes, len(jobs))
     jobs = [_set_n_jobs(job, max(1, processes // n_at_once), always=jobs_are_set) for job in jobs]
     one_thread = ONE_THREAD if n_at_once > 1 else {}
     with lock_results(folder), places.export_environment(results, **secret, **one_thread):
@@ -121,49 +114,42 @@ def run_profile(
             if first_page and on_first_page:
                 on_first_page(first_page)
         kernels.prepare()
-        return _run_jobs(jobs, folder, n_at_once, may_lack=not notebooks)
+        return _run_jobs(jobs, folder, n_at_once, skip_unrecorded=not notebooks)
 
 
-def _make_folder(folder, results, profile):
-    """Make the folder of a profile's results, and check that it can be written.
-
-    InputError if it is the folder of parameters or of the cache, CmlibError if it can't be written.
-    """
+def _make_folder(folder: Path, results: Path, profile: str) -> None:
+    """Make the folder of a profile's results, and check that it is writable."""
     if folder.resolve() == (places.params_dir() / profile).resolve():
         raise InputError(
-            f"results would be written to {folder}, which contains parameters; give another folder with "
+            f"results cannot be written to {folder}, because it contains parameters. Give another folder with "
             "-p results_folder=…"
         )
     if folder == results / FOLDER:
         raise InputError(
-            f"{folder} contains the cache of the notebooks; give the report a folder with another name."
+            f"{folder} contains the cache of the notebooks. Give the report a folder with another name."
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.close(open_lock_file(folder / _LOCK))
     except OSError as error:
         raise CmlibError(
-            f"results can't be written to {folder}: {error.strerror}. Give another folder with "
+            f"results cannot be written to {folder}: {error.strerror}. Give another folder with "
             "-p results_folder=…, or in the environment variable CMLIB_RESULTS."
         ) from error
 
 
-def _refresh_stores(jobs):
-    """Bring the stores of all notebooks up to date once, and print which recordings were left out.
-
-    A store without recordings is not an error here; notebooks that need recordings raise one.
-    """
+def _refresh_stores(jobs: list[NotebookJob]) -> None:
+    """Update the stores of all notebooks once, and print the skipped recordings."""
     for url in {job.parameters.get("database", "") for job in jobs if "database" in job.declared}:
         with contextlib.suppress(NothingRecordedError):
             for reason in store.refused(store.refresh(url=url))["reason"]:
                 say(f"left out: {one_line(reason)}", err=True)
 
 
-def _write_first_page(jobs, folder, parameters):
-    """Write the page of a user's programs before the first notebook starts, with the titles of those to come.
+def _write_first_page(jobs: list[NotebookJob], folder: Path, parameters: dict) -> Path | None:
+    """Write the page of a user's programs before the first notebook starts.
 
-    `parameters` (dict) are those of the run. Return the path of the page; None, without a page, where nothing was
-    measured.
+    Return its path, or None if there are no measurements.
     """
     database = parameters.get("database")
     processor = parameters.get("processor")
@@ -177,102 +163,142 @@ def _write_first_page(jobs, folder, parameters):
     return build_index(folder, to_come=[job.title for job in jobs])
 
 
-def _set_n_jobs(job, share, *, always):
-    """Give a NotebookJob `share` worker processes for its notebook.
+def _set_n_jobs(job: NotebookJob, n_jobs: int, *, always: bool) -> NotebookJob:
+    """Set the number of worker processes of a notebook.
 
-    It is returned unchanged if it has no parameter jobs, or if the profile's file sets that and `always` is False.
+    If `always` is False, a number in the profile is kept.
     """
     if "jobs" not in job.declared or ("jobs" in job.parameters and not always):
         return job
-    return replace(job, parameters=job.parameters | {"jobs": share})
+    return replace(job, parameters=job.parameters | {"jobs": n_jobs})
 
 
-def _remove_passwords(jobs):
-    """Remove passwords from the NotebookJobs' URLs of databases, because Papermill would write them into notebooks.
+def _remove_passwords(jobs: list[NotebookJob]) -> tuple[list[NotebookJob], dict[str, str]]:
+    """Remove passwords from database URLs, because Papermill would write them to notebooks.
 
-    Return the jobs, and a dict with the environment variable PGPASSWORD, from which PostgreSQL's client reads the
-    password; it is empty if there is none. ValueError if the URLs have several passwords.
+    Return the jobs and the environment variable PGPASSWORD, if there is a password.
     """
-    bare, passwords = [], set()
+    jobs_without = []
+    passwords = set()
     for job in jobs:
-        url, password = store.without_password(job.parameters.get("database"))
-        passwords |= {password} - {""}
-        bare.append(replace(job, parameters=job.parameters | {"database": url}) if password else job)
+        url, password = store.without_password(job.parameters.get("database", ""))
+        if password:
+            passwords.add(password)
+            job = replace(job, parameters=job.parameters | {"database": url})
+        jobs_without.append(job)
     if len(passwords) > 1:
         raise InputError(
-            "the databases of these notebooks have several passwords: give them in ~/.pgpass, not in URLs."
+            "The database URLs of these notebooks have different passwords. Use ~/.pgpass instead."
         )
-    return bare, dict(zip(["PGPASSWORD"], passwords, strict=False))
+    environment = {"PGPASSWORD": passwords.pop()} if passwords else {}
+    return jobs_without, environment
 
 
-def _run_jobs(jobs, folder, n, *, may_lack):
-    """Execute the NotebookJobs, `n` at a time, write the page in `folder` as they end, and return its path.
+@dataclass
+class _Outcome:
+    """Outcome of a run so far.
 
-    A notebook for which nothing is recorded is left out if `may_lack`, else NothingRecordedError; also if all are
-    left out. NotebookError if any failed.
+    Attributes
+    ----------
+    finished : list of str
+        Notebooks with results.
+    skipped : dict of str to str
+        Reasons why notebooks were skipped, keyed by name.
+    failed : dict of str to str
+        Errors of failed notebooks, keyed by name.
     """
-    left_out_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
-    to_come = {job.name: job.title for job in jobs}
-    finished, left_out, failed = [], {}, {}
-    pages = to_come.keys() | find_notebooks_with_page(folder)
-    ended = contextlib.closing(_execute_jobs(jobs, folder, n, pages))
-    bar = progress_bar(total=len(jobs), desc=one_line(folder.name), unit="notebook")
+
+    finished: list[str] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def _run_jobs(jobs: list[NotebookJob], folder: Path, n_at_once: int, *, skip_unrecorded: bool) -> Path:
+    """Execute notebooks and return the path of the overview page.
+
+    The page is updated whenever a notebook ends. NothingRecordedError is raised for a notebook without
+    recordings, unless `skip_unrecorded` is True and other notebooks ran.
+    """
+    skipped_before = {entry["notebook"] for entry in read_manifests(folder).left_out}
+    pages = {job.name for job in jobs} | find_notebooks_with_page(folder)
+    outcome = _Outcome()
     try:
-        with ended as executed, bar:
-            for job, error, seconds in executed:
-                bar.update()
-                del to_come[job.name]
-                n_ended = len(jobs) - len(to_come)
-                ended_as = _describe_end(job.name, error)
-                say_above_bars(f"{ended_as} {seconds:.0f} s, {n_ended} of {len(jobs)}", err=True)
-                if error is None:
-                    finished.append(job.name)
-                elif not isinstance(error, NothingRecordedError):
-                    failed[job.name] = str(error)
-                elif not may_lack:
-                    raise NothingRecordedError(f"{job.notebook.name}: {error}")
-                else:
-                    left_out[job.name] = str(error)
-                    # At once, so that a summary that runs later does not use the results of an earlier run.
-                    record_skipped(folder, job.name, job.title, str(error))
-                if finished:
-                    build_index(folder, to_come=to_come.values())
+        _execute_all(jobs, folder, n_at_once, pages, outcome, skip_unrecorded=skip_unrecorded)
     except BaseException:
-        if finished:
+        if outcome.finished:
             build_index(folder)
         raise
-    if len(left_out) == len(jobs):
-        for name in left_out.keys() - left_out_before:
+    if len(outcome.skipped) == len(jobs):
+        for name in outcome.skipped.keys() - skipped_before:
             remove_skip_record(folder, name)
-        raise NothingRecordedError(next(iter(left_out.values())))
-    if finished:
-        _write_missing_pages(jobs, folder, pages, left_out, failed)
+        raise NothingRecordedError(next(iter(outcome.skipped.values())))
+    if outcome.finished:
+        _write_missing_pages(jobs, folder, pages, outcome.skipped, outcome.failed)
         build_index(folder)
-    if left_out:
-        say(f"left out: {', '.join(left_out)}; the page says why", err=True)
-    if failed:
-        raise NotebookError("\n".join(failed.values()))
+    if outcome.skipped:
+        say(f"left out: {', '.join(outcome.skipped)}; the page says why", err=True)
+    if outcome.failed:
+        raise NotebookError("\n".join(outcome.failed.values()))
     return folder / "index.html"
 
 
-def _describe_end(name, error):
-    """Return how a notebook (name) ended, with an `error` or None, such as ``02_cleaning failed after``."""
+def _execute_all(
+    jobs: list[NotebookJob],
+    folder: Path,
+    n_at_once: int,
+    pages: Collection[str],
+    outcome: _Outcome,
+    *,
+    skip_unrecorded: bool,
+) -> None:
+    """Execute notebooks, update the page as each ends, and add how it ended to `outcome`."""
+    to_come = {job.name: job.title for job in jobs}
+    bar = progress_bar(total=len(jobs), desc=one_line(folder.name), unit="notebook")
+    with contextlib.closing(_execute_jobs(jobs, folder, n_at_once, pages)) as ended_jobs, bar:
+        for job, error, seconds in ended_jobs:
+            bar.update()
+            del to_come[job.name]
+            n_ended = len(jobs) - len(to_come)
+            end = _describe_end(job.name, error)
+            say_above_bars(f"{end} {seconds:.0f} s, {n_ended} of {len(jobs)}", err=True)
+            if error is None:
+                outcome.finished.append(job.name)
+            elif not isinstance(error, NothingRecordedError):
+                outcome.failed[job.name] = str(error)
+            elif not skip_unrecorded:
+                raise NothingRecordedError(f"{job.notebook.name}: {error}")
+            else:
+                outcome.skipped[job.name] = str(error)
+                # It is recorded now, so that a later summary does not use the results of an earlier run.
+                record_skipped(folder, job.name, job.title, str(error))
+            if outcome.finished:
+                build_index(folder, to_come=list(to_come.values()))
+
+
+def _describe_end(name: str, error: CmlibError | None) -> str:
+    """Return how a notebook ended. For example, ``02_cleaning failed after``."""
     if error is None:
         return f"{name} took"
     return f"{name} was left out after" if isinstance(error, NothingRecordedError) else f"{name} failed after"
 
 
-def _write_missing_pages(jobs, folder, pages, left_out, failed):
-    """Write the pages of notebooks that were left out, and of those that failed and have none, as they are stored.
+def _write_missing_pages(
+    jobs: list[NotebookJob],
+    folder: Path,
+    pages: Collection[str],
+    skipped: dict[str, str],
+    failed: dict[str, str],
+) -> None:
+    """Write the stored pages of skipped notebooks, and of failed notebooks without a page.
 
-    `left_out` and `failed` have the reason (str) by the name of a notebook.
+    `skipped` and `failed` contain the reasons, keyed by notebook.
     """
     from cmlib.report.notebook_page import write_stored_page
 
     without_page = failed.keys() - find_notebooks_with_page(folder)
     for job in jobs:
-        if job.name in left_out:
-            reason = f"It was left out: {left_out[job.name]}"
+        if job.name in skipped:
+            reason = f"It was left out: {skipped[job.name]}"
         elif job.name in without_page:
             reason = "It failed in this run; the overview names the error."
         else:
@@ -280,20 +306,15 @@ def _write_missing_pages(jobs, folder, pages, left_out, failed):
         write_stored_page(job.notebook, folder, pages, reason)
 
 
-def _execute_jobs(jobs, folder, n, pages):
-    """Yield (NotebookJob, error or None, seconds) as each ends, `n` at a time.
-
-    `pages` are names of notebooks with a page.
-
-    Those that read results run at the end. The others are taken backwards, in turn from the end and from the middle,
-    because the longest are near the end and neighbors compile the same functions.
-    """
+def _execute_jobs(
+    jobs: list[NotebookJob], folder: Path, n_at_once: int, pages: Collection[str]
+) -> Generator[tuple[NotebookJob, CmlibError | None, float], None, None]:
+    """Execute notebooks, and yield the job, its error or None, and its time [s] as it ends."""
+    # Notebooks that read the results of others run last.
     reading_results = [job for job in jobs if job.reads_results]
-    independent = [job for job in reversed(jobs) if job not in reading_results]
-    middle = (len(independent) + 1) // 2
-    pairs = zip_longest(independent[:middle], independent[middle:])
-    independent = [job for pair in pairs for job in pair if job is not None]
-    pool, futures = ThreadPoolExecutor(n), {}
+    independent = _order_jobs([job for job in jobs if not job.reads_results])
+    pool = ThreadPoolExecutor(n_at_once)
+    futures: dict[Future, NotebookJob] = {}
     try:
         for group in (independent, reading_results):
             futures = {pool.submit(_execute_job, job, folder, pages): job for job in group}
@@ -306,14 +327,11 @@ def _execute_jobs(jobs, folder, n, pages):
             time.sleep(0.1)
 
 
-def _execute_job(job, folder, pages):
-    """Execute a NotebookJob, and return the CmlibError that it raised, or None, and the time that it took [s].
-
-    `pages` are names of notebooks with a page.
-    """
+def _execute_job(job: NotebookJob, folder: Path, pages: Collection[str]) -> tuple[CmlibError | None, float]:
+    """Execute a notebook, and return its error or None, and its time [s]."""
     start = time.monotonic()
-    # Imported only now, as that takes seconds. jsonschema works without its parser of IRIs, which takes a second more.
-    sys.modules.setdefault("rfc3987_syntax", None)
+    # The import takes seconds. Without its parser of IRIs, jsonschema is imported a second faster.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     from cmlib.report.execute import execute
 
     failure = None
@@ -324,17 +342,30 @@ def _execute_job(job, folder, pages):
     return failure, time.monotonic() - start
 
 
+def _order_jobs(jobs: list[NotebookJob]) -> list[NotebookJob]:
+    """Order notebooks so that long ones start early and neighbors do not run at once."""
+    # The longest notebooks are near the end. Neighbors compile the same functions. So jobs are taken in turn from the
+    # end and from the middle, backwards.
+    backwards = list(reversed(jobs))
+    middle = (len(backwards) + 1) // 2
+    pairs = zip_longest(backwards[:middle], backwards[middle:])
+    return [job for pair in pairs for job in pair if job is not None]
+
+
 @contextlib.contextmanager
-def lock_results(folder):
-    """Hold the lock of a profile's folder of results (Path); ResultsBusyError if another run holds it."""
+def lock_results(folder: Path) -> Iterator[None]:
+    """Lock a folder of results in a ``with`` block.
+
+    ResultsBusyError is raised if another run has the lock.
+    """
     descriptor = open_lock_file(folder / _LOCK)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ResultsBusyError(
-                f"another `cmlib run` is writing to {folder}. Wait until it has ended, or give this one another "
-                "folder with -p results_folder=…"
+                f"another `cmlib run` is writing to {folder}. Wait until it ends, or give this run another folder with "
+                "-p results_folder=…"
             ) from None
         except OSError:
             pass  # a file system without locks
