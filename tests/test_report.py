@@ -494,7 +494,7 @@ def test_a_folder_is_a_profile_if_it_holds_parameters_and_is_not_written_into(sm
     for profile, results, says in (
         (empty, out, "no profile"),
         (own, tmp_path, "contains parameters"),
-        (elsewhere, out, "has the name of a profile"),
+        (elsewhere, out, "has the same name as a profile"),
     ):
         with pytest.raises(ValueError, match=says):
             report.run_profile(str(profile), results=results)

@@ -28,7 +28,7 @@ _LEAST_SUPPORT = 1e-3  # smallest support of the best position
 
 @dataclass(frozen=True)
 class Group:
-    """Metrics that change at one commit.
+    """Metrics that change at the same commit.
 
     Attributes
     ----------

@@ -191,7 +191,7 @@ class _Judgment:
     layouts: dict | None = None
 
     def list_limits(self, *, paired: bool) -> list[str]:
-        """List the keywords of the reasons that limit the verdict.
+        """List the reasons that make the verdict less certain, as keywords.
 
         `paired` is True if the runs of both versions alternated.
         """

@@ -32,23 +32,23 @@ def region(name: str, *, threads: int = 1, work: int = 1) -> Iterator[None]:
     """Count events inside a ``with`` block.
 
     Two environment variables select the output and the events. ``CMLIB_REGIONS`` is the CSV file to which a
-    row is appended. Without it nothing is counted. ``CMLIB_EVENTS`` is a list of events ``NAME=CONFIG,…``.
-    CONFIG is the event code in the processor's manual. For example, 0x443.
+    row is appended. If the variable is not set, nothing is counted. ``CMLIB_EVENTS`` is a list of events
+    ``NAME=CONFIG,…``. CONFIG is the event code in the processor's manual. For example, 0x443.
 
     Columns of the file are function, location, thread, threads, work, seconds, running share, instructions
-    and the events. The block runs without counting, with a warning, if there is no C compiler, hardware
-    counter or permission.
+    and the events. The running share is the fraction of time in which the events were counted. If counting is
+    not possible on this machine, the block runs without counting, with a warning.
 
     Parameters
     ----------
     name : str
         Name of the region. For example, the name of the function.
     threads : int >= 1, default 1
-        Number of threads of the region. Counts are summed over the current thread and the threads that it
-        starts after its first region.
+        Number of threads of the region. The counts of these threads are added: the current thread, and all
+        threads that it started after its first region.
     work : int >= 1, default 1
-        Amount of work in the block, in any unit. For example, the number of items. Counts are divided by it
-        if instructions cannot be counted.
+        Amount of work in the block, in any unit. For example, the number of items. Counts are divided by
+        instructions, or by `work` if instructions cannot be counted.
 
     Yields
     ------

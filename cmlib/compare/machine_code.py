@@ -1,9 +1,10 @@
 """Compare the functions and data of two x86-64 executables, without their addresses.
 
-:func:`read_code` reads an ELF file and returns a :class:`Code`: a digest of each function and of each data object.
-:func:`find_differences` takes two of them and returns the names of the functions and data that differ.
-An address in code or data is replaced by a name, so that moving code or data changes no digest. The name consists of
-a function or object and an offset. Data without a symbol are replaced by a digest of their bytes.
+:func:`read_code` reads an ELF file and returns a :class:`Code`: a digest of each function and of each data
+object. :func:`find_differences` takes two of them and returns the names of the functions and data that
+differ. Before a digest is computed, each address is replaced by a name. So moving code or data changes no
+digest. The name of an address consists of a function or object and an offset. The name of data without a
+symbol is a digest of their bytes.
 """
 
 import bisect
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _TOOL_SECTIONS = re.compile(
     r"\.(eh_frame|gcc_except_table|got|interp|note|go|relro|stapsdt|typelink|itablink|tm_clone)"
 )
-# Ignored symbols: start-up code of compilers depends on the positions of sections.
+# Symbols without a name, and start-up code of compilers, which depends on the positions of sections
 _IGNORED_SYMBOLS = ("", "register_tm_clones", "deregister_tm_clones")
 _IGNORED_SYMBOL_TYPES = ("STT_SECTION", "STT_FILE", "STT_TLS")
 # Flags of a section
@@ -44,6 +45,10 @@ _NUMBER = re.compile(r"0x[0-9a-f]+")
 _BRANCH = re.compile(r"(j|call|loop|xbegin)")
 _PADDING = re.compile(r"^(?:nop|int3|data16|add \0? ?byte ptr \[rax\], al)")
 _ADDRESS = "\0"  # replaces an address in the text of an instruction
+# Descriptions of addresses without a name
+_OUTSIDE = "outside"  # in no section
+_UNNAMED_CODE = "code"  # in no function
+_UNKNOWN_LINK = "stub"  # an entry of the procedure linkage table without a symbol
 _MOST_POINTERS = 3  # longest chain of pointers to follow in unnamed data
 _LARGEST = 1 << 29  # largest file [bytes]
 
@@ -61,12 +66,12 @@ class Code:
     Attributes
     ----------
     functions : dict of str to list
-        Bodies of the functions, keyed by symbol. Several static functions can share a symbol. A body is a tuple of
-        a digest (str) of the instructions and a list of the addresses in them. Each address is a set of one or two
-        names. It has two names if one object ends and another one begins at the address.
+        Function bodies, keyed by symbol. A list contains several bodies if static functions share a symbol. A
+        body is a tuple of two elements: a digest (str) of the instructions, and the names of each address in
+        the instructions (list of set of str). An address has a second name if an object ends at it.
     objects : dict of str to Counter
-        Digests of initialized data and their frequencies, keyed by symbol. The key of data without a symbol is the
-        name of their section.
+        Digests of initialized data and their frequencies, keyed by symbol. Data without a symbol are keyed by
+        the name of their section.
     users : dict of str to set of str
         Functions that refer to an object, keyed by the symbol of the object.
     """
@@ -110,6 +115,7 @@ def read_code(path: str | Path) -> Code:
                     f"{path} contains no x86-64 machine code. Only x86-64 code can be compared."
                 )
             return _Image(elf, path).digest()
+        # pyelftools raises errors of these types for damaged files.
         except (ELFError, UnicodeDecodeError, AttributeError, KeyError, TypeError, OverflowError) as error:
             raise MachineCodeError(f"{path} is not a complete ELF file: {error}") from error
 
@@ -253,7 +259,7 @@ class _Image:
         for name, text, addresses in bodies:
             names_by_address = [self._name_address(address, name) for address in addresses]
             functions[name].append((_compute_digest(text), names_by_address))
-        # The names of addresses fill `users` and `used_unnamed`, on which the digests of objects depend.
+        # Naming the addresses has filled `users` and `used_unnamed`, which _digest_objects needs.
         objects = self._digest_objects()
         return Code(dict(functions), objects, dict(self.users))
 
@@ -315,7 +321,12 @@ class _Image:
     def _find_data_starts(self, code_addresses: Iterable[int]) -> list[int]:
         """Find the sorted addresses at which data without a symbol can begin.
 
-        These are the addresses in code and pointers, and the ends of sections and objects.
+        The following addresses are returned:
+
+        - addresses in instructions (`code_addresses`)
+        - targets of pointers
+        - starts of sections
+        - starts and ends of objects
         """
         starts = {*code_addresses, *self.section_starts}
         for start, end, _ in self.objects:
@@ -364,9 +375,10 @@ class _Image:
     # Names of addresses
 
     def _name_address(self, address: int, function: str) -> set[str]:
-        """Return the names of an address in a function.
+        """Return the names of an address that an instruction of `function` mentions.
 
-        The first name is from the data or code at the address. There is a second one if an object ends there.
+        One name describes the code or data at the address. A second name is added if an object ends at the
+        address.
         """
         names = {self._describe_address(address, function)}
         position = bisect.bisect_left(self.objects, (address,)) - 1
@@ -377,14 +389,24 @@ class _Image:
         return names
 
     def _describe_address(self, address: int, function: str = "", n_pointers: int = 0) -> str:
-        """Describe the code or data at an address by a text that does not depend on the address.
+        """Describe the code or data at an address by a text without addresses.
 
-        `function` is the name of the function that contains the address. `n_pointers` is the number of pointers that
-        led to the address.
+        The description depends on the address:
+
+        - outside of all sections: a constant text
+        - entry of the global offset table: the description of its target
+        - entry of the procedure linkage table: the linked function
+        - other code: function and offset
+        - data with a symbol: symbol and offset. `function` is added to `users`.
+        - data without a symbol: a digest of the data. The address is added to `used_unnamed`.
+        - data of the compiler or linker: name of the section
+
+        `function` is the function that mentions the address. `n_pointers` is the number of pointers between
+        them.
         """
         section = self._find_section(address)
         if section is None:
-            return "outside"
+            return _OUTSIDE
         if section.name.startswith(".got") and address in self.relocations:
             _, offset = self.relocations[address]
             return self._describe_pointer(address, offset, n_pointers)
@@ -402,10 +424,10 @@ class _Image:
         return self._digest_unnamed(address, section, n_pointers) if self._is_data(section) else section.name
 
     def _name_code_address(self, address: int) -> str:
-        """Return an address in code as ``FUNCTION+OFFSET``, or ``code`` outside of functions."""
+        """Return an address in code as ``FUNCTION+OFFSET``, or a constant text outside of functions."""
         extent = _find_extent(self.functions, address)
         if extent is None:
-            return "code"
+            return _UNNAMED_CODE
         start, _, name = extent
         return f"{name}+{address - start:x}"
 
@@ -415,9 +437,9 @@ class _Image:
             match = _RIP_OFFSET.search(operands)
             if match:
                 pointer = position + size + int(match[1] + match[2], 0)
-                symbol, offset = self.relocations.get(pointer, ("stub", 0))
+                symbol, offset = self.relocations.get(pointer, (_UNKNOWN_LINK, 0))
                 return f"{symbol}+{offset}" if symbol else self._name_code_address(offset)
-        return "stub"
+        return _UNKNOWN_LINK
 
     # Data
 
@@ -443,9 +465,10 @@ class _Image:
         return dict(objects)
 
     def _digest_unnamed(self, start: int, section: "Section", n_pointers: int = 0) -> str:
-        """Digest the unnamed data between `start` and the next start of data in a section.
+        """Compute the digest of the unnamed data that begin at `start`.
 
-        Return the name of the section if a chain of more than three pointers led to the data.
+        The data end at the next start of data. If more than three pointers led to the data, the name of the
+        section is returned instead of a digest.
         """
         if n_pointers > _MOST_POINTERS:
             return section.name
@@ -465,16 +488,15 @@ class _Image:
 
         Each target is a text ``FUNCTION+OFFSET``. The list is empty if no table begins at `start`.
         """
-        # An entry is the distance from `start` to code, in four bytes. The distances change if code moves, so the
-        # targets are compared in their place. The table ends before the first entry that leads to no function.
-        # Other data are rarely mistaken for a table: small numbers lead to addresses near `start`, without functions.
-        # A number that leads to a function by chance is written as a target, and a changed number as another target.
+        # An entry is the distance from `start` to code, in four bytes. The distances change if code moves, but their
+        # targets do not. The table ends before the first entry whose target is in no function. Small numbers in other
+        # data are not mistaken for entries, because their targets would be near `start`, where no functions are.
         if start in self.relocations:
             return []  # a pointer that the loader fills in
         n_bytes = (end - start) // 4 * 4
         distances = np.frombuffer(self._read_bytes(start, start + n_bytes), "<i4").tolist()
         targets = (self._name_code_address(start + distance) for distance in distances)
-        return list(itertools.takewhile(lambda target: target != "code", targets))
+        return list(itertools.takewhile(lambda target: target != _UNNAMED_CODE, targets))
 
     def _describe_bytes(self, start: int, end: int, n_pointers: int = 0) -> str:
         """Write the bytes between two addresses as hexadecimal digits, with the target of each pointer as text."""

@@ -144,7 +144,7 @@ def withhold_verdict(
     instructions: str,
     smallest: float = 0.005,
 ) -> tuple[str, list[str]]:
-    """Replace a verdict that simulated counts do not support by "inconclusive".
+    """Change a verdict to "inconclusive" if simulated counts do not support it.
 
     String instructions (``rep movsb``) repeat one operation. The time of a repetition on a processor is
     unknown. Threads are simulated one at a time, so that contention has no effect.
@@ -162,14 +162,15 @@ def withhold_verdict(
     instructions : {"more", "fewer", "no change"}
         Change of the number of instructions. Repetitions are not included.
     smallest : float, default 0.005
-        Smallest relevant change, as a fraction of the instructions.
+        Smallest relevant change of the repetitions, as a fraction of `n_instructions`.
 
     Returns
     -------
     verdict : str
-        The same verdict or ``inconclusive``.
+        The given verdict or ``inconclusive``.
     reasons : list of str
-        "string instructions", "threads" or both, if they limit the verdict.
+        Why the counts do not support a clear verdict: "string instructions", "threads" or both. Empty if they
+        do.
     """
     reasons = []
     change = repetitions[1] - repetitions[0]
@@ -207,9 +208,9 @@ def blame_changes(tests: pd.DataFrame, old: pd.DataFrame, new: pd.DataFrame, n_r
         One row per event and function, with the following columns:
 
         - ``counter``, ``kind``: name and kind of the event
-        - ``votes``: `n_runs`
-        - ``share``: fraction of the change of the event
-        - ``times_usual``: new count divided by old count
+        - ``votes``: `n_runs`, because all simulated runs agree
+        - ``share``: fraction of the event's change that is in the function
+        - ``times_usual``: new count of the function divided by its old count
         - ``function``, ``location``: name and file of the function
     """
     rows = [

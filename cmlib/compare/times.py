@@ -249,7 +249,7 @@ def list_limits(
     repeats: bool = True,
     times_agree: bool = True,
 ) -> list[str]:
-    """List the keywords of the reasons that limit a verdict.
+    """List the reasons that make a verdict less certain, as keywords.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def list_limits(
     -------
     list of str
         An inconclusive verdict adds ``times disagree`` or ``runs``. The verdict ``moved`` adds ``layout``.
-        Empty if nothing limits the verdict.
+        Empty if there is no such reason.
     """
     is_inconclusive = verdict == INCONCLUSIVE
     applies = {
