@@ -230,4 +230,4 @@ def no_kernel(monkeypatch):
     from tests import small_notebooks
 
     monkeypatch.setattr("papermill.execute_notebook", small_notebooks.execute_here)
-    monkeypatch.setattr("cmlib.report.run._SIDE_BY_SIDE", 1)
+    monkeypatch.setattr("cmlib.report.run._MOST_AT_ONCE", 1)

@@ -244,7 +244,7 @@ def test_a_program_whose_runs_differ_is_told(tmp_path):
 @pytest.mark.parametrize("option", [["--events", "cycles"], ["--keep", "folder"], ["--alpha", "0.1"]])
 def test_what_only_perf_can_do_is_refused(option):
     done = CliRunner().invoke(main, ["compare", "--simulate", *option, "true", "true"])
-    assert done.exit_code == 2 and f"{option[0]} does not go with --simulate" in done.stderr
+    assert done.exit_code == 2 and f"{option[0]} is not valid with --simulate" in done.stderr
 
 
 @needs_valgrind

@@ -220,10 +220,10 @@ def test_a_program_with_few_orders_has_layouts(program, tmp_path):
 # Checks layouts of a program in its folder; a build writes another one, says so, and takes long if a file is there.
 LINKER = """
 import sys
-from cmlib.cli import _ended_as_by_ctrl_c
+from cmlib.cli import _signals_as_interrupts
 from cmlib.compare.layouts import check_layouts
 from cmlib.compare.versions import VersionCommand
-with _ended_as_by_ctrl_c():
+with _signals_as_interrupts():
     check_layouts([VersionCommand("./app")] * 2, sys.argv[1])
 """
 BUILD = (

@@ -182,7 +182,7 @@ def test_a_program_of_a_set_is_imported_once_with_its_origin(few, site):
     told = json.loads(meta.read_text())
     assert (told["condition"], told["note"]) == ("quiet", "who/what, data/other.csv")
     assert import_programs("few", ["all"]) == ["few0"] and import_programs("few", ["all"]) == []
-    assert "few0: among the recordings already." in cmlib("fetch", "few", "--import", "few0").output
+    assert "few0: already recorded." in cmlib("fetch", "few", "--import", "few0").output
     refused = cmlib("fetch", "few", "--import", "few2")
     assert refused.exit_code == 2 and "it has few0, few1-quiet" in refused.output
 

@@ -411,7 +411,7 @@ def test_the_command_line_samples_compresses_and_says_where(own_data):
     run = CliRunner(catch_exceptions=False).invoke
     events = ["--samples", "--events", "task-clock,page-faults", "--period", str(EVERY)]
     done = run(main, ["record", "busy", *events, "--", *BUSY])
-    assert done.exit_code == 0 and "kept as perf printed them" in done.output
+    assert done.exit_code == 0 and "stored as perf printed them" in done.output
     live = run(main, ["record", "busy", *events, "--compress", "--", *BUSY])
     assert live.exit_code == 0 and "lines instead" in live.output
     assert run(main, ["record", "busy", "--compress", "--", *BUSY]).exit_code == 2

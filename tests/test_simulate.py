@@ -204,7 +204,7 @@ def test_an_interrupted_simulation_leaves_nothing(tmp_path, program, number):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--simulate", "--events", "cycles"], "--events does not go with --simulate"),
+        (["--simulate", "--events", "cycles"], "--events is not valid with --simulate"),
         (["--simulate", "--samples"], "--simulate and --samples are two ways"),
         (["--cache-ll", "1M,8,64"], "it is for --simulate"),
         (["--every-blocks", "5"], "it is for --simulate"),

@@ -1,9 +1,8 @@
-"""The command line `cmlib`: a module for each command, or for a few that belong together.
+"""The command line ``cmlib``, with one module per command or group of related commands.
 
-A command's function takes the values of its arguments and options by name; its docstring is the command's help. It
-prints results on standard output, and errors on standard error without a traceback. The exit code is 0 if all went
-well and 2 after an error; only `cmlib compare` has others. Wrong values are refused by click's UsageError or
-BadParameter.
+Each command is a function. Its parameters are the arguments and options of the command, and its docstring is
+the help text. Results are printed on standard output, and errors on standard error. The exit code is 0, or 2
+after an error. Only ``cmlib compare`` has further exit codes.
 """
 
 import contextlib
@@ -13,6 +12,9 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
@@ -35,35 +37,35 @@ _OURS = ("cmlib.", "cmlib_workloads.")
 
 
 class _Commands(click.Group):
-    """The group of all commands: it ends the process with an exit code, and prints errors.
+    """Group of all commands, which prints errors and ends the process.
 
-    Other packages add commands by entry points of the group ``cmlib.commands``. These are imported when they are
-    called, since that can take seconds.
+    Other packages add commands by entry points of the group ``cmlib.commands``. Such a package is imported
+    when its command is called.
     """
 
-    def list_commands(self, ctx):
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names of all commands, sorted."""
         return sorted({*super().list_commands(ctx), *plugins.commands()})
 
-    def get_command(self, ctx, cmd_name):
-        """Return the click command named `cmd_name`; None if there is none."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command with a name, or None if it does not exist."""
         return super().get_command(ctx, cmd_name) or plugins.load_command(cmd_name)
 
-    def format_commands(self, ctx, formatter):
-        """Write the list of commands for `cmlib --help`, without importing those of other packages."""
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands, without importing other packages."""
         helps = {name: _find_first_sentence(command) for name, command in self.commands.items()}
         helps |= {name: command.help for name, command in plugins.commands().items()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted(helps.items()))
 
-    def main(self, *args, **extra):
-        """Run the command line and end the process with the exit code; errors are printed without a traceback.
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
+        """Run a command and end the process.
 
-        Arguments are those of click's ``Group.main``. Never returns: 0 if all went well, 2 after an error, or the
-        code with which a command ended its context.
+        The arguments are those of click's ``Group.main``. Errors are printed without a traceback. The exit
+        code is 0, 2 after an error, or another code that the command sets.
         """
         try:
-            with _ended_as_by_ctrl_c():
+            with _signals_as_interrupts():
                 code = super().main(*args, **extra | {"standalone_mode": False}) or 0
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -72,12 +74,12 @@ class _Commands(click.Group):
         except BaseException as error:
             code = 2
             with contextlib.suppress(OSError, ValueError):
-                _show(error)
-        _drop_unwritten()
+                _show_error(error)
+        _flush_output()
         sys.exit(code)
 
-    def invoke(self, ctx):
-        """Run a command; errors that are meant for users become click's ClickException, with their message only."""
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command, and convert errors for users to ClickException."""
         try:
             with places.compiling():
                 return super().invoke(ctx)
@@ -88,11 +90,11 @@ class _Commands(click.Group):
 
 
 @contextlib.contextmanager
-def _ended_as_by_ctrl_c():
-    """Let SIGTERM and SIGHUP end this process as Ctrl-C does, during a ``with`` block.
+def _signals_as_interrupts() -> Iterator[None]:
+    """Treat SIGTERM and SIGHUP like Ctrl-C in a ``with`` block.
 
-    Ctrl-C raises KeyboardInterrupt, on which files are removed and programs are ended. Signals that are ignored, as
-    SIGHUP is under nohup, stay ignored.
+    So temporary files are removed and programs are ended. Signals that are ignored, for example by nohup,
+    remain ignored.
     """
     numbers = []
     if threading.current_thread() is threading.main_thread():
@@ -107,26 +109,26 @@ def _ended_as_by_ctrl_c():
             signal.signal(number, signal.SIG_DFL)
 
 
-def _find_first_sentence(command):
-    """Return the first sentence (str) of a command's help, however long it is."""
-    paragraph = " ".join(command.help.split("\n\n")[0].split())
+def _find_first_sentence(command: click.Command) -> str:
+    """Return the first sentence of a command's help."""
+    paragraph = " ".join((command.help or "").split("\n\n")[0].split())
     return paragraph.partition(". ")[0].removesuffix(".") + "."
 
 
-def _name_module(frame):
-    """Return the name of the module whose code a frame of a traceback runs."""
+def _name_module(frame: FrameType) -> str:
+    """Return the name of the module of a stack frame."""
     return frame.f_globals.get("__name__", "?")
 
 
-def _show(error):
-    """Print an error on standard error; of an unexpected one, where it happened and how to report it.
+def _show_error(error: BaseException) -> None:
+    """Print an error on standard error.
 
-    Nothing is printed for a closed pipe, which nobody reads.
+    An unexpected error is printed as a bug with its location. Nothing is printed for a closed pipe.
     """
     if isinstance(error, BrokenPipeError):
         return
     if isinstance(error, click.ClickException):
-        error.message = printable(spell_calls(abridged(error.message)))
+        error.message = printable(spell_calls(abridged(error.message)))  # type: ignore[misc]
         error.show()
     elif isinstance(error, OSError):
         say(f"Error: standard output: {error}", err=True)
@@ -136,8 +138,8 @@ def _show(error):
         say(_describe_bug(error), err=True)
 
 
-def _describe_bug(error):
-    """Describe an unexpected error for a report: the error, the modules and lines that it passed, and the command."""
+def _describe_bug(error: BaseException) -> str:
+    """Describe an unexpected error for a bug report: message, last lines of code and command."""
     steps = [(_name_module(frame), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     own_steps = [(module, line) for module, line in steps if module.startswith(_OURS)]
     lines = dict.fromkeys(f"{module}:{line}" for module, line in (*own_steps[-3:], steps[-1]))
@@ -149,10 +151,10 @@ def _describe_bug(error):
     )
 
 
-def _drop_unwritten():
-    """Flush standard output and error; where that fails, send them to /dev/null.
+def _flush_output() -> None:
+    """Flush standard output and error, or redirect them to /dev/null if they cannot be written.
 
-    Python flushes them at its end, and would fail with an exit code of its own.
+    Otherwise, Python would flush them at its end, and fail with its own exit code.
     """
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -173,4 +175,4 @@ def _drop_unwritten():
 )
 @click.version_option(package_name="cmlib")
 def main():
-    """Answer questions with hardware performance counters: record, clean, rank, explain."""
+    """Analyze programs with hardware performance counters."""

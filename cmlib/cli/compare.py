@@ -1,19 +1,20 @@
-"""`cmlib compare`: compare two versions of a program, two recordings of a service, or the commits of a history.
+"""The command ``cmlib compare``, which compares versions of a program, recordings or commits.
 
-The command takes two commands (counted by perf, or simulated), two recordings with --recordings, or a folder or CSV
-with --history. It prints what differs as text, Markdown or JSON. Exit codes of two versions:
+It compares two commands, two recordings (``--recordings``) or all commits of a history (``--history``). The
+exit codes for two versions are:
 
-- 0: the new version is not slower;
-- 1: it is slower or, with --any-change, it differs;
-- 3: there is no verdict, with --strict;
-- 2: an error.
+- 0: the new version is not slower
+- 1: it is slower, or it differs and ``--any-change`` is given
+- 2: an error
+- 3: there is no verdict, and ``--strict`` is given
 
-Histories have the exit code 1 with --any-change only.
+For a history, the exit code is 1 if metrics changed and ``--any-change`` is given.
 """
 
 import functools
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,9 +24,9 @@ from cmlib.terminal import printable, progress_bar, say
 
 _HISTORY, _RECORDINGS = "--history", "--recordings"
 _OF_COMMANDS = (COUNTED, SIMULATED)
-_RUNS = {COUNTED: 40, SIMULATED: 2}  # of each command, by default
+_RUNS = {COUNTED: 40, SIMULATED: 2}  # default number of runs of each command
 _RECORDINGS_CHANGED = ("differs", "faster", "counts differ")
-_UNCHANGED = ("no change", "same", "inconclusive")  # verdicts that are no change to --any-change
+_UNCHANGED = ("no change", "same", "inconclusive")  # verdicts that --any-change does not count
 
 
 @click.command(
@@ -37,81 +38,96 @@ _UNCHANGED = ("no change", "same", "inconclusive")  # verdicts that are no chang
 @click.argument("new", required=False)
 @click.option(
     "--history", type=click.Path(exists=True), metavar="FOLDER|CSV",
-    help="Instead of OLD and NEW: at which commits did metrics change? Folders of --keep, or commits by metrics.",
+    help="Find the commits at which metrics changed. Folder of --keep folders, or CSV with one row per commit.",
 )  # fmt: skip
-@option("--page", sources=(_HISTORY,), type=click.Path(dir_okay=False), help="An HTML page to write.")
+@option(
+    "--page", sources=(_HISTORY,), type=click.Path(dir_okay=False), help="Write an HTML page to this file."
+)
 @option(
     "--events",
     sources=(COUNTED,),
     metavar="LIST",
-    help="Events of commands, with commas between; NAME=CODE for raw ones.",
+    help="Comma-separated events to count; NAME=CODE for raw events.",
 )
 @option(
     "--runs", "n_runs", sources=_OF_COMMANDS, type=click.IntRange(1),
-    help="Most runs of each command; fewer are made if the result is clear.  [default: 40, or 2 simulated]",
+    help="Maximum number of runs of each command. Ends earlier if the result is clear.  [default: 40, or 2 simulated]",
 )  # fmt: skip
 @option(
     "--alpha", sources=(COUNTED, _HISTORY), type=click.FloatRange(0, 0.5, min_open=True),
-    help="False-alarm probability that is accepted.  [default: 0.002; of a whole history 0.05]",
+    help="Probability of a false alarm.  [default: 0.002; for a history 0.05]",
 )  # fmt: skip
 @click.option(
     "--smallest-change", "smallest", metavar="PERCENT", type=click.FloatRange(0, 1000),
-    help="Smallest relevant change.  [default: 4 of times; 0.5 of simulated instructions; history 1, recordings 25]",
+    help="Smallest relevant change.  [default: times 4, simulated instructions 0.5, history 1, recordings 25]",
 )  # fmt: skip
-@click.option("--any-change", is_flag=True, help="Exit code 1 for every change, faster versions as well.")
+@click.option(
+    "--any-change", is_flag=True, help="Exit with code 1 for every change, including faster versions."
+)
 @option(
     "--strict",
     sources=(*_OF_COMMANDS, _RECORDINGS),
     is_flag=True,
-    help="Exit code 3 if the verdict is inconclusive.",
+    help="Exit with code 3 if the verdict is inconclusive.",
 )
 @option(
     "--layouts", sources=(COUNTED,), metavar="N", type=click.IntRange(1),
-    help="Time both versions in N random layouts too: is it the code, or where it lies? At least 10; 20 are good.",
+    help="Also time both versions in N random memory layouts. At least 10; 20 are recommended.",
 )  # fmt: skip
 @option(
     "--build", sources=(COUNTED,), metavar="COMMAND",
-    help="With --layouts: a shell command, run in the folder of each version's program, that links it anew: `make -B`.",
+    help="With --layouts: shell command that links a program again, for example `make -B`. It is run in its folder.",
 )  # fmt: skip
 @option(
     "--timeout", sources=_OF_COMMANDS, metavar="SECONDS", type=click.FloatRange(0, min_open=True),
-    help="End a command that runs longer, and refuse to compare.",
+    help="Time limit of each run.",
 )  # fmt: skip
 @option(
     "--keep",
     sources=(COUNTED,),
     type=click.Path(file_okay=False),
-    help="Folder for the recordings: old.json and new.json.",
+    help="Folder for the recordings old.json and new.json.",
 )
 @option(
     "--old-source",
     sources=_OF_COMMANDS,
     type=click.Path(exists=True),
-    help="Source files of OLD, to name what was changed in NEW.",
+    help="Source files of OLD, to find changed functions.",
 )
 @option("--new-source", sources=_OF_COMMANDS, type=click.Path(exists=True), help="Source files of NEW.")
 @option(
     "--markdown", sources=_OF_COMMANDS, is_flag=True,
-    help="Print Markdown; or, on a runner of GitHub, add it to the job's summary ($GITHUB_STEP_SUMMARY).",
+    help="Print Markdown. On a GitHub runner, add it to the job summary ($GITHUB_STEP_SUMMARY).",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.option(
     "--recordings", is_flag=True,
-    help="OLD and NEW are two recordings of a service, files or names: compare them where their load is the same.",
+    help="Compare two recordings (files or names). Recordings of a service are compared at equal load.",
 )  # fmt: skip
 @option(
     "--load", sources=(_RECORDINGS,), default="instructions", show_default=True, metavar="EVENT",
-    help="The event whose rate is the load.",
+    help="Event whose rate measures the load.",
 )  # fmt: skip
 @simulating_options
 @click.pass_context
 def compare(
-    context, old, new, history, page, any_change, strict, markdown, as_json, simulated, recordings, **settings
-):
+    context: click.Context,
+    old: Any,
+    new: Any,
+    history: Any,
+    page: str | None,
+    any_change: bool,
+    strict: bool,
+    markdown: bool,
+    as_json: bool,
+    simulated: dict | None,
+    recordings: bool,
+    **settings: Any,
+) -> None:
     """Compare the NEW version of a program with the OLD one.
 
-    OLD and NEW are commands, each in quotes, or files that --keep wrote. Prints whether NEW is slower, and what
-    explains it; the exit code is 1 if it is, 0 if it is not, and 2 if they can't be compared.
+    OLD and NEW are quoted commands, or files that --keep wrote. Prints whether NEW is slower, and the reason.
+    The exit code is 1 if NEW is slower, 0 if it is not, and 2 if the versions cannot be compared.
     """
     given_sources = {_HISTORY: history is not None, _RECORDINGS: recordings, SIMULATED: simulated is not None}
     source = choose_source(context, given_sources)
@@ -132,30 +148,30 @@ def compare(
     context.exit(_exit_code_of_commands(comparison, any_change=any_change, strict=strict))
 
 
-def _check_arguments(source, old, new):
-    """Raise click.UsageError unless there are OLD and NEW, or a history alone."""
+def _check_arguments(source: str, old: str | None, new: str | None) -> None:
+    """Raise UsageError unless OLD and NEW, or only a history, are given."""
     has_history = source == _HISTORY
     if (has_history and (old or new)) or (not has_history and new is None):
         raise click.UsageError("Give OLD and NEW, or --history.")
 
 
 def _compare_commands(
-    old,
-    new,
-    source,
-    caches,
+    old: str,
+    new: str,
+    source: str,
+    caches: dict | None,
     *,
-    as_json,
-    old_source=None,
-    new_source=None,
-    layouts=None,
-    build=None,
-    **settings,
-):
-    """Count or simulate two commands, or read files of --keep, and compare them: a dict.
+    as_json: bool,
+    old_source: str | None = None,
+    new_source: str | None = None,
+    layouts: int | None = None,
+    build: str | None = None,
+    **settings: Any,
+) -> dict:
+    """Compare two commands by counts or by simulation.
 
-    `source` is COUNTED or SIMULATED, `caches` are those to simulate. With `as_json` an error is printed as JSON, too.
-    Raises click.UsageError if options do not go together.
+    `source` is COUNTED or SIMULATED, and `caches` are the caches to simulate. If `as_json` is True, errors
+    are also printed as JSON.
     """
     from cmlib.compare.comparison import compare_programs
     from cmlib.compare.layouts import REPEATS
@@ -165,9 +181,9 @@ def _compare_commands(
 
     sources = (old_source, new_source)
     if None in sources and any(sources):
-        raise click.UsageError("--old-source and --new-source belong together.")
+        raise click.UsageError("--old-source and --new-source must be given together.")
     if build is not None and layouts is None:
-        raise click.UsageError("--build is for --layouts.")
+        raise click.UsageError("--build needs --layouts.")
     settings["sources"] = list(sources) if all(sources) else None
     if source == SIMULATED:
         judge = functools.partial(compare_simulated, caches=caches)
@@ -177,7 +193,7 @@ def _compare_commands(
             settings |= {"layouts": layouts, "build": build}
     n_commands = sum(not is_recording(name) for name in (old, new))
     n_runs = settings.get("n_runs", _RUNS[source]) + REPEATS * (layouts or 0)
-    is_silent = True if n_commands == 0 else None  # None: silent where stderr is no terminal
+    is_silent = True if n_commands == 0 else None  # None: silent if stderr is not a terminal
     try:
         with progress_bar(total=n_commands * n_runs, unit="run", disable=is_silent, leave=False) as bar:
             notify = functools.partial(say, err=True)
@@ -189,10 +205,10 @@ def _compare_commands(
         raise
 
 
-def _print_comparison(comparison, *, markdown, as_json):
-    """Print a comparison of commands as text, Markdown or JSON.
+def _print_comparison(comparison: dict, *, markdown: bool, as_json: bool) -> None:
+    """Print a comparison as text, Markdown or JSON.
 
-    On a runner of GitHub, Markdown is added to the job's summary, and text is printed.
+    On a GitHub runner, Markdown is added to the summary of the job, and text is printed.
     """
     from cmlib.compare.report import write_markdown, write_text
 
@@ -208,8 +224,8 @@ def _print_comparison(comparison, *, markdown, as_json):
         say(write_text(comparison))
 
 
-def _exit_code_of_commands(comparison, *, any_change, strict):
-    """Return 1 if the new version is slower (with `any_change`: differs), 3 if it is open and `strict`, else 0."""
+def _exit_code_of_commands(comparison: dict, *, any_change: bool, strict: bool) -> int:
+    """Return the exit code for two commands."""
     has_changed = comparison["verdict"] not in _UNCHANGED or comparison["counters"]["differ"]
     if comparison["anomaly"] or (any_change and has_changed):
         return 1
@@ -218,8 +234,8 @@ def _exit_code_of_commands(comparison, *, any_change, strict):
     return 0
 
 
-def _exit_code_of_recordings(verdict, *, any_change, strict):
-    """Return 1 if the new recording is slower (with `any_change`: differs), 3 if it is open and `strict`, else 0."""
+def _exit_code_of_recordings(verdict: str, *, any_change: bool, strict: bool) -> int:
+    """Return the exit code for two recordings."""
     if verdict == "slower" or (any_change and verdict in _RECORDINGS_CHANGED):
         return 1
     if strict and verdict in ("not comparable", "inconclusive"):
@@ -227,13 +243,12 @@ def _exit_code_of_recordings(verdict, *, any_change, strict):
     return 0
 
 
-def _compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
-    """Print the commits of a history at which metrics changed, and return True if there are any.
+def _compare_history(
+    path: str, page: str | None, *, as_json: bool, alpha: float = 0.05, smallest: float = 0.01
+) -> bool:
+    """Print the commits at which metrics changed, and return True if there are any.
 
-    `path` is a CSV (a row per commit, a column per metric) or a folder of comparisons kept by `cmlib compare --keep`;
-    `page` is an HTML file to write, or None; `as_json` prints JSON instead of text. `alpha` is the false-alarm
-    probability for the whole history, `smallest` the smallest relevant change as a share. Raises a CmlibError if the
-    history can't be read or the page can't be written.
+    `path` is a CSV file or a folder that ``cmlib compare --keep`` wrote. `page` is the HTML file to write.
     """
     from cmlib.compare.change_points import find_groups
     from cmlib.compare.histories import read_history
@@ -252,13 +267,11 @@ def _compare_history(path, page, *, as_json, alpha=0.05, smallest=0.01):
     return bool(groups)
 
 
-def _compare_recordings(old, new, as_json, *, load, **limits):
-    """Print how two recordings compare, as text or JSON, and return the verdict.
+def _compare_recordings(old: str, new: str, as_json: bool, *, load: str, **limits: Any) -> str:
+    """Compare two recordings, print the result and return the verdict.
 
-    `old` and `new` are files or names of recorded programs. Totals of repeated runs are compared program by program.
-    Recordings with intervals are compared as those of a service, whose load is the rate of the event `load`. `limits`
-    may have the smallest relevant change. Raises click.BadParameter if a recording with intervals has several programs
-    or none.
+    Totals of repeated runs are compared program by program. Recordings with intervals are compared at equal
+    load, which is the rate of the event `load`.
     """
     from cmlib.cli.summarize import read_programs
     from cmlib.experiments.repeated_runs import compare_repeated_runs
@@ -267,29 +280,32 @@ def _compare_recordings(old, new, as_json, *, load, **limits):
 
     recordings = [list(read_programs(recording, {})) for recording in (old, new)]
     if all(are_totals(metas[0]) for programs in recordings for _, metas, _ in programs):
-        by_program = [
-            {_program_in(recording, name): runs for name, _, runs in programs}
+        runs_by_program: list[dict[str, Any]] = [
+            {_remove_file_name(recording, name): runs for name, _, runs in programs}
             for recording, programs in zip((old, new), recordings, strict=True)
         ]
-        answer = compare_repeated_runs(*by_program, **limits) | {"old": old, "new": new}
+        answer = compare_repeated_runs(runs_by_program[0], runs_by_program[1], **limits) | {
+            "old": old,
+            "new": new,
+        }
         show(answer, "repeated_runs.txt.j2", as_json=as_json)
         return answer["verdict"]
     for recording, programs in zip((old, new), recordings, strict=True):
         if len(programs) != 1:
             raise click.BadParameter(
-                f"{recording} holds {len(programs)} programs ({', '.join(name for name, *_ in programs)}), and "
-                "recordings with intervals are compared one program at a time. Import the file with "
-                "`cmlib import`, and give the names of two programs."
+                f"{recording} contains {len(programs)} programs ({', '.join(name for name, *_ in programs)}). "
+                "Recordings with intervals are compared one program at a time. Import the file with `cmlib import`, "
+                "and give the names of two programs."
             )
     answer = compare_services(*(programs[0] for programs in recordings), load=load, **limits)
     show(answer, "service.txt.j2", as_json=as_json)
     return answer["verdict"]
 
 
-def _program_in(recording, name):
-    """Return the name of a program without the name of its file, which comes first if the file holds several.
+def _remove_file_name(recording: str, name: str) -> str:
+    """Remove the file name from the name of a program in a file with several programs.
 
-    The only program of a file, or a recorded one, is "the program" in both recordings, whatever its name is.
+    The only program of a recording is called "the program".
     """
     file = Path(recording).name
     return name.removeprefix(f"{file} ") if name.startswith(f"{file} ") else "the program"

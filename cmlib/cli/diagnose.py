@@ -1,12 +1,13 @@
-"""`cmlib diagnose`: find what kind of bottleneck a command has, interval by interval.
+"""The command ``cmlib diagnose``, which finds the bottlenecks of a command in each interval.
 
-The command runs a program once, counted by perf or simulated by Valgrind, or takes a recorded run. It prints the
-classes of the intervals (such as memory-bound) and what to do about them, as text or JSON, and writes an HTML page
-if one is named.
+It runs a command once, counted by perf or simulated by Valgrind, or reads a recorded run. It prints the
+classes of the intervals (for example, memory-bound) with advice.
 """
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,9 +15,9 @@ from cmlib.cli.answers import show
 from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
 from cmlib.terminal import progress_bar, say
 
-_TAKES = (
-    "A simulated run takes as long as the program by itself times 6 (it waits for memory), 60 to 70 (gzip, sort) or "
-    "200 (loops, Python), as measured. It is run only once, as not every command can be repeated."
+_DURATION = (
+    "A simulated run takes longer than the program: about 6 times (programs that wait for memory), 60 to 70 times "
+    "(gzip, sort) or 200 times (loops, Python)."
 )
 
 
@@ -26,29 +27,38 @@ _TAKES = (
     epilog="Example: cmlib diagnose --html report.html -- ./myapp --size 10",
 )
 @click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--recorded", metavar="NAME", help="Show a run that is recorded, instead of making one.")
-@click.option("--keep", metavar="NAME", help="Keep the run under this name, to be shown again.")
+@click.option("--recorded", metavar="NAME", help="Show a recorded run instead of running a command.")
+@click.option("--keep", metavar="NAME", help="Store the run under this name.")
 @click.option(
-    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the timeline."
+    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write an HTML page with the timeline."
 )
 @option(
     "--every-blocks", sources=(SIMULATED,), type=click.IntRange(1), metavar="N",
-    help="Basic blocks of an interval.  [default: 500000]",
+    help="Length of an interval in basic blocks.  [default: 500000]",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @simulating_options
 @click.pass_context
-def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simulated):
-    """Show what keeps COMMAND from running faster, interval by interval.
+def diagnose(
+    context: click.Context,
+    command: tuple[str, ...],
+    recorded: str | None,
+    keep: str | None,
+    html: Path | None,
+    every_blocks: int | None,
+    as_json: bool,
+    simulated: dict | None,
+) -> None:
+    """Find the bottlenecks of COMMAND in each interval of its run.
 
-    Runs it once, counted by perf or simulated, and prints the share of each class of intervals, such as bound by
-    memory, and what to do about it. Counting takes hardware counters, and the processor on which the classifier was
-    trained.
+    Runs COMMAND once under perf, or simulates it. Prints the share of each class of intervals (for example,
+    memory-bound) with advice. Counting needs hardware counters, and the same processor as the training runs
+    of the classifier.
     """
     if bool(command) == bool(recorded):
         raise click.UsageError("give either a command after --, or --recorded NAME.")
     if keep and recorded:
-        raise click.UsageError("--keep belongs to a command.")
+        raise click.UsageError("--keep needs a command.")
     source = choose_source(context, {SIMULATED: simulated is not None})
     if source == SIMULATED or (recorded and _is_simulated(recorded)):
         # `simulated` maps caches to the shapes that the options name (None: this machine's).
@@ -62,14 +72,17 @@ def diagnose(context, command, recorded, keep, html, every_blocks, as_json, simu
         write_whole(html, write_page())
 
 
-def _diagnose_counted(command, recorded, keep):
-    """Diagnose a command (list of str), or a recorded run, by counts: the answer, and a function that writes its page.
+def _diagnose_counted(
+    command: list[str], recorded: str | None, keep: str | None
+) -> tuple[dict, Callable[[], str]]:
+    """Diagnose a command or a recorded run by counts.
 
-    Slices of the run are classified by a decision tree, trained on micro-benchmarks whose bottlenecks are known.
+    Return the result, and a function that makes its page. Intervals are classified by a decision tree, which
+    is trained on micro-benchmarks with known bottlenecks.
     """
     from cmlib.experiments.micro.single_run import check_counters, load_recorded, record_once
 
-    counters = None if recorded else check_counters()  # before the slow imports
+    counters: Any = None if recorded else check_counters()  # before the slow imports
     from cmlib.experiments.diagnosis import answer_measured, profile
     from cmlib.experiments.micro import fingerprint
     from cmlib.experiments.micro.recordings import cut
@@ -86,18 +99,20 @@ def _diagnose_counted(command, recorded, keep):
     return answer, lambda: diagnosis_page(answer, profiled, trained)
 
 
-def _is_simulated(name):
-    """Return True if a recorded program (name) has a simulated run."""
+def _is_simulated(name: str) -> bool:
+    """Return True if a recorded program has a simulated run."""
     from cmlib.experiments.diagnosis import first_simulated
 
     return first_simulated(name) is not None
 
 
-def _diagnose_simulated(command, recorded, keep, every_blocks, caches):
-    """Diagnose a command (list of str), or a recorded run, by simulation: the answer, and a function for its page.
+def _diagnose_simulated(
+    command: list[str], recorded: str | None, keep: str | None, every_blocks: int | None, caches: dict | None
+) -> tuple[dict, Callable[[], str]]:
+    """Diagnose a command or a recorded run by simulation.
 
-    `keep` is the name under which the run is kept, or None; `every_blocks` is the length of an interval, or None;
-    `caches` maps Valgrind's names of caches to ``SIZE,WAYS,LINE`` (None for this machine's).
+    Return the result, and a function that makes its page. `every_blocks` is the length of an interval.
+    `caches` contains the shapes of caches, keyed by Valgrind's names.
     """
     from cmlib.collect.simulate import record_simulated
     from cmlib.experiments import diagnosis
@@ -106,13 +121,14 @@ def _diagnose_simulated(command, recorded, keep, every_blocks, caches):
     from cmlib.report.diagnosis import simulated_page
 
     if not recorded:
-        say(_TAKES, err=True)
+        say(_DURATION, err=True)
     every_blocks = every_blocks or diagnosis.EVERY_BLOCKS
     if keep:
         settings = {"passes": 1, "levels": 2, "every_blocks": every_blocks, "caches": caches}
         record_simulated(keep, command, notify=lambda text: say(text, err=True), **settings)
-    if recorded or keep:
-        run = diagnosis.simulated_text(recorded or keep)
+    name = recorded or keep
+    if name:
+        run = diagnosis.simulated_text(name)
     else:
         run = _simulate_once(command, every_blocks, caches)
     title = recorded or shlex.join(command)
@@ -121,8 +137,8 @@ def _diagnose_simulated(command, recorded, keep, every_blocks, caches):
     return answer, lambda: simulated_page(answer, profile)
 
 
-def _simulate_once(command, every_blocks, caches):
-    """Simulate a command with a progress bar; nothing is stored."""
+def _simulate_once(command: list[str], every_blocks: int, caches: dict | None) -> tuple:
+    """Simulate a command with a progress bar, without storing it."""
     from cmlib.experiments import diagnosis
 
     with progress_bar(

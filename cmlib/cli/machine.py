@@ -1,7 +1,4 @@
-"""`cmlib doctor`: examine this machine's hardware counters, and print the findings as text or JSON.
-
-It prints what it found out about the hardware counters, as JSON with --json.
-"""
+"""The command ``cmlib doctor``, which examines the hardware counters of this machine."""
 
 import dataclasses
 
@@ -15,10 +12,11 @@ _COLOURS = {"ok": "green", "note": "blue", "warning": "yellow", "error": "red"}
 
 @click.command(epilog="Example: cmlib doctor --json")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def doctor(as_json):
-    """Examine this machine: is there a PMU, who may count, which counters count correctly.
+def doctor(as_json: bool) -> None:
+    """Examine the hardware counters of this machine: access, number and correctness.
 
-    Prints a line per finding, what to do about it, and how many counters are offered and good.
+    Prints one line per finding with advice, and the number of counters that are offered and that count
+    correctly.
     """
     from cmlib.collect import machine
 

@@ -1,12 +1,16 @@
-"""`cmlib record`: record a program, counted by perf, sampled or simulated, or record what runs already.
+"""The command ``cmlib record``, which records a program or running processes.
 
-Runs are stored as files in the folder of recordings, under the program's NAME. Without --mode, a command is
-recorded in two sets of runs. In the set ocoe (one counter, one event) each event is counted all the time, in as
-many runs as that takes. In the set mlpx (multiplexed) events take turns on the counters within a run.
+A program is counted by perf, sampled, or simulated by Valgrind. Each run is stored as a file under the NAME
+of the program. By default, a command is recorded in two sets of runs. In the set ocoe (one counter, one
+event), each event is counted all the time, in several runs. In the set mlpx (multiplexed), events share the
+counters within a run.
 """
+
+from __future__ import annotations
 
 import functools
 import re
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,30 +18,29 @@ from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, optio
 from cmlib.shell import command_of_report
 from cmlib.terminal import say
 
+if TYPE_CHECKING:
+    from cmlib.collect.record.protocol import Request
+
 _SAMPLED, _RUNNING = "--samples", "--pid, --cgroup and --system"
 _SOURCES = (COUNTED, _SAMPLED, SIMULATED, _RUNNING)
 
 
-def _parse_pairs(context, option, pairs):
-    """Parse texts KEY=VALUE (`pairs`) into a dict; a click callback.
-
-    Raises click.UsageError if one has no ``=``.
-    """
+def _parse_pairs(context: click.Context, option: click.Option, pairs: tuple[str, ...]) -> dict[str, str]:
+    """Convert texts KEY=VALUE to a dict."""
     if any("=" not in pair for pair in pairs):
         raise click.UsageError("--option takes KEY=VALUE.")
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def _parse_numbers(context, option, pids):
-    """Parse process numbers with commas between into a list of int, None if not given; a click callback.
-
-    Raises click.UsageError if the text is something else.
-    """
-    if pids is not None and not re.fullmatch(r"[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*", pids):
+def _parse_numbers(context: click.Context, option: click.Option, pids: str | None) -> list[int] | None:
+    """Convert comma-separated process numbers to a list."""
+    if pids is None:
+        return None
+    if not re.fullmatch(r"[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*", pids):
         raise click.UsageError(
-            f"--pid takes numbers of processes with commas between, as 812,813, got {pids!r}; see `pgrep -a NAME`."
+            f"--pid takes comma-separated process numbers, for example 812,813, got {pids!r}. See `pgrep -a NAME`."
         )
-    return pids and [int(pid) for pid in pids.split(",")]
+    return [int(pid) for pid in pids.split(",")]
 
 
 @click.command(
@@ -49,78 +52,97 @@ def _parse_numbers(context, option, pids):
 @click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @option(
     "--program", sources=(COUNTED, _SAMPLED), metavar="PROGRAM",
-    help="Record this one of cmlib's programs, instead of a command.",
+    help="Record this program of cmlib instead of a command.",
 )  # fmt: skip
-@option("--scale", sources=(COUNTED, _SAMPLED), type=float, help="Multiplies its work.  [default: 1]")
+@option(
+    "--scale",
+    sources=(COUNTED, _SAMPLED),
+    type=float,
+    help="Factor for the work of the program.  [default: 1]",
+)
 @option(
     "--option", "options", sources=(COUNTED, _SAMPLED), multiple=True, metavar="KEY=VALUE", callback=_parse_pairs,
-    help="Program-specific option, such as spark.local.dir=/tmp.",
+    help="Option of the program, for example spark.local.dir=/tmp.",
 )  # fmt: skip
 @option(
     "--mode", sources=(COUNTED,), type=click.Choice(["ocoe", "mlpx", "ungrouped"]),
-    help="Without or with multiplexing (both if not given), or multiplexed without groups.",
+    help="Without multiplexing (ocoe), with it (mlpx), or with it but without groups.  [default: ocoe and mlpx]",
 )  # fmt: skip
 @option(
     "--events", sources=(COUNTED, _SAMPLED, _RUNNING), metavar="core|all|LIST",
-    help="Core events, all that count, or names with commas between.",
+    help="Core events, all events that can be counted, or comma-separated names.",
 )  # fmt: skip
 @option(
     "--interval-ms", sources=(COUNTED, _RUNNING), default=100, show_default=True, type=click.IntRange(1),
-    help="Time between samples.",
+    help="Time between samples [ms].",
 )  # fmt: skip
 @option(
     "--runs", "passes", sources=(COUNTED, SIMULATED), type=click.IntRange(1),
-    help="Passes over the plan.  [default: 3, or 2 of all events]",
+    help="Number of passes, each of which counts all events.  [default: 3, or 2 with --events all]",
 )  # fmt: skip
 @option(
     "--modifier", sources=(COUNTED, _SAMPLED, _RUNNING), default="u", show_default=True,
-    help="u counts user mode; empty, the kernel as well.",
+    help="u counts user mode only. Empty also counts the kernel.",
 )  # fmt: skip
 @option(
     "--pinned", sources=(COUNTED, _RUNNING), default="instructions,cycles", show_default=True,
-    help="Events counted all the time.",
+    help="Events that are counted all the time.",
 )  # fmt: skip
 @option(
     "--set", "set_name", sources=(COUNTED, SIMULATED, _RUNNING),
-    help="Name of the set, instead of ocoe, mlpx12 or sweep.",
+    help="Name of the set of runs.  [default: ocoe, mlpx12 or sweep]",
 )  # fmt: skip
-@option("--note", sources=(COUNTED, SIMULATED, _RUNNING), default="", help="Kept with every run.")
+@option(
+    "--note", sources=(COUNTED, SIMULATED, _RUNNING), default="", help="Text that is stored with every run."
+)
 @option(
     "--wait", sources=(COUNTED, _SAMPLED, _RUNNING), is_flag=True,
-    help="Wait for another recording to end, instead of failing.",
+    help="Wait until another recording ends, instead of failing.",
 )  # fmt: skip
 @option(
     "--every-blocks", sources=(SIMULATED,), type=click.IntRange(1), metavar="N",
-    help="Basic blocks of an interval; saves the run that estimates them.",
+    help="Length of an interval in basic blocks.  [default: estimated by an additional run]",
 )  # fmt: skip
 @click.option(
     "--pid", "pids", metavar="PID,…", callback=_parse_numbers,
-    help="Count these processes, which run already, with all threads.",
+    help="Count these running processes with all threads.",
 )  # fmt: skip
-@click.option("--cgroup", metavar="PATH", help="Count this cgroup, such as system.slice/memcached.service.")
-@click.option("--system", is_flag=True, help="Count everything that runs on this machine.")
+@click.option(
+    "--cgroup", metavar="PATH", help="Count this cgroup, for example system.slice/memcached.service."
+)
+@click.option("--system", is_flag=True, help="Count all processes on this machine.")
 @option(
     "--seconds", sources=(_RUNNING,), type=click.FloatRange(0, 1e6, min_open=True), default=60.0, show_default=True,
-    help="How long to count what runs already; Ctrl-C ends it earlier.",
+    help="Time to count running processes. Ctrl-C ends it earlier.",
 )  # fmt: skip
-@click.option("--samples", is_flag=True, help="Sample a group of events once, --events or cycles and misses.")
+@click.option(
+    "--samples", is_flag=True, help="Sample a group of events once (--events, or cycles and misses)."
+)
 @option(
     "--period", sources=(_SAMPLED,), default=1_000_000, show_default=True, type=click.IntRange(1),
-    help="Counts of the first event a sample.",
+    help="Counts of the first event per sample.",
 )  # fmt: skip
 @option(
     "--compress",
     sources=(_SAMPLED,),
     is_flag=True,
-    help="Keep lines instead of samples, found while COMMAND runs.",
+    help="Store fitted lines instead of samples.",
 )
 @simulating_options
 @click.pass_context
-def record(context, name, command, samples, simulated, **settings):
-    """Record program NAME: run COMMAND under perf, once for each handful of events and each pass.
+def record(
+    context: click.Context,
+    name: str | None,
+    command: tuple[str, ...],
+    samples: bool,
+    simulated: dict | None,
+    **settings: Any,
+) -> None:
+    """Record COMMAND under the name NAME.
 
-    Instead: --samples samples it, --simulate simulates it, and --pid, --cgroup and --system count what runs already.
-    Prints how many runs were made. A NAME that has runs of another command or machine is refused.
+    COMMAND is run under perf once for each group of events and each pass. It is sampled with --samples, and
+    simulated with --simulate. Running processes are recorded with --pid, --cgroup or --system. Prints the
+    number of runs. A NAME with runs of another command or machine is refused.
     """
     running = {}
     for key in ("pids", "cgroup", "system"):
@@ -128,7 +150,7 @@ def record(context, name, command, samples, simulated, **settings):
         if value not in (None, False):
             running[key] = value
     if len(running) > 1:
-        raise click.UsageError("--pid, --cgroup and --system: give one of them.")
+        raise click.UsageError("--pid, --cgroup and --system: give only one of them.")
     given_sources = {_RUNNING: running, SIMULATED: simulated is not None, _SAMPLED: samples}
     source = choose_source(context, given_sources)
     if source == _RUNNING:
@@ -141,21 +163,21 @@ def record(context, name, command, samples, simulated, **settings):
         _count(*_choose_program(name, command, **settings), **settings)
 
 
-def _count(name, recorded, *, note, wait, **settings):
-    """Record a program's sets of runs under perf, and print how many were made.
+def _count(name: str, target: Any, *, note: str, wait: bool, **settings: Any) -> None:
+    """Count a program under perf, and print the number of runs.
 
-    `recorded` is a command (list of str) or a Program of cmlib's; `settings` are the options by name.
+    `target` is a command (list of str) or a program of cmlib.
     """
     from cmlib.collect.record import record_program
 
-    files_by_set = record_program(name, recorded, _make_request(settings), wait=wait, note=note)
+    files_by_set = record_program(name, target, _make_request(settings), wait=wait, note=note)
     for set_name, files in files_by_set.items():
         say(f"{name}: {len(files)} runs made, set {set_name} is complete")
     say(f"Study it: {command_of_report(name)}")
 
 
-def _make_request(settings):
-    """Make a Request (what to count, and how) from the options (dict)."""
+def _make_request(settings: dict) -> Request:
+    """Make the request for a recording from the options."""
     from cmlib.collect.record import Request
 
     keys = ("mode", "events", "passes", "interval_ms", "modifier", "set_name")
@@ -163,16 +185,24 @@ def _make_request(settings):
     return Request(pinned=pinned, **{key: settings[key] for key in keys})
 
 
-def _attach(name, command, running, *, seconds, note, wait, **settings):
-    """Record what runs already, and print the run's name.
+def _attach(
+    name: str | None,
+    command: tuple[str, ...],
+    running: dict,
+    *,
+    seconds: float,
+    note: str,
+    wait: bool,
+    **settings: Any,
+) -> None:
+    """Count running processes, and print the name of the run.
 
-    `running` is a dict of one option's name (pids, cgroup or system) and value. Raises click.UsageError if `command`
-    is not empty.
+    `running` contains the option (pids, cgroup or system) and its value.
     """
     if name is None:
-        raise click.UsageError("give a NAME for what is recorded.")
+        raise click.UsageError("give a NAME for the recording.")
     if command:
-        raise click.UsageError("--pid, --cgroup and --system count what runs: give no command beside them.")
+        raise click.UsageError("--pid, --cgroup and --system count running processes. Do not give a command.")
     from cmlib.collect.record import record_attached
     from cmlib.collect.record.attached import cgroup, processes, system
 
@@ -189,23 +219,29 @@ def _attach(name, command, running, *, seconds, note, wait, **settings):
     say(f"Study it: {command_of_report(name)}")
 
 
-def _sample(name, recorded, *, events, modifier, wait, period, compress, **_):
-    """Record one stream of samples of a program, or of lines fitted to it (`compress`), and print its path."""
+def _sample(
+    name: str,
+    target: Any,
+    *,
+    events: str | None,
+    modifier: str,
+    wait: bool,
+    period: int,
+    compress: bool,
+    **_: Any,
+) -> None:
+    """Sample a program once, and print the path of the samples."""
     from cmlib.collect.sampling import HARDWARE_GROUP, record_stream
 
     group = [event.strip() for event in events.split(",")] if events else HARDWARE_GROUP
     settings = {"modifier": modifier, "wait": wait, "period": period, "compress": compress}
-    out, metadata = record_stream(name, recorded, group, **settings)
-    stored = f"{metadata['n_lines']} lines instead" if compress else "kept as perf printed them"
+    out, metadata = record_stream(name, target, group, **settings)
+    stored = f"stored as {metadata['n_lines']} lines" if compress else "stored as perf printed them"
     say(f"{name}: {metadata['n_samples']} samples ({metadata['n_lost']} lost), {stored}: {out}")
 
 
-def _simulate(name, command, *, caches, **settings):
-    """Record a command (list of str) under Valgrind, and print how many runs were made.
-
-    `caches` maps Valgrind's names of caches to ``SIZE,WAYS,LINE`` (None for this machine's). Raises click.UsageError
-    without a name or command.
-    """
+def _simulate(name: str | None, command: tuple[str, ...], *, caches: dict | None, **settings: Any) -> None:
+    """Simulate a command under Valgrind, and print the number of runs."""
     if name is None or not command:
         raise click.UsageError("--simulate takes a NAME and a command after --.")
     from cmlib.collect.simulate import record_simulated
@@ -219,16 +255,21 @@ def _simulate(name, command, *, caches, **settings):
     say(f"Study it: {command_of_report(name)}")
 
 
-def _choose_program(name, command, *, program, scale, options, **_):
-    """Return the name to record under, and what to run: a command (list of str), or a Program of cmlib's.
-
-    Raises click.UsageError if there is neither or both, or if options of a program come with a command.
-    """
+def _choose_program(
+    name: str | None,
+    command: tuple[str, ...],
+    *,
+    program: str | None,
+    scale: float | None,
+    options: dict,
+    **_: Any,
+) -> tuple[str, Any]:
+    """Return the name of the recording and the command or program to record."""
     if program is None:
         if name is None or not command:
             raise click.UsageError("give a NAME and a command after --, or --program PROGRAM.")
         if scale is not None or options:
-            raise click.UsageError("--scale and --option belong to --program.")
+            raise click.UsageError("--scale and --option need --program.")
         return name, command
     if command:
         raise click.UsageError("give either a command or --program, not both.")

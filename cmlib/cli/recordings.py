@@ -1,10 +1,14 @@
-"""`cmlib import`, `cmlib fetch` and `cmlib store`: add recordings from elsewhere, and make the database of all.
+"""The commands ``cmlib import``, ``cmlib fetch`` and ``cmlib store``, which add recordings.
 
-Import takes files and prints a line PROGRAM/RUN for each run that it made of them. Fetch downloads a public set of
-recordings. Store rebuild writes all recordings into an SQL database.
+``cmlib import`` reads files of other tools. ``cmlib fetch`` downloads a public set of recordings. ``cmlib
+store rebuild`` writes all recordings to an SQL database. The module also defines options that several
+commands share.
 """
 
+from __future__ import annotations
+
 import json
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,9 +16,12 @@ from cmlib.cli.stored import set_names
 from cmlib.shell import command_line, command_of_report
 from cmlib.terminal import say, say_left_out
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def _find_processor(_context, _option, text):
-    """Find the name of the processor that `--processor` asks for; raise click.BadParameter if it is not known."""
+
+def _find_processor(_context: click.Context, _option: click.Option, text: str | None) -> str | None:
+    """Return the name of the processor that `--processor` selects."""
     from cmlib import processors
 
     try:
@@ -26,12 +33,12 @@ def _find_processor(_context, _option, text):
 processor_option = click.option(
     "--processor",
     callback=_find_processor,
-    help="Whose events they are: haswell, zen2, graviton3, 6248R; a wrong name lists all.",
+    help="Processor of the events, for example haswell, zen2, graviton3 or 6248R. A wrong name lists all names.",
 )
 
 
-def _find_format(_context, _option, name):
-    """Find the name of a file format; raise click.BadParameter if it is not known."""
+def _check_format(_context: click.Context, _option: click.Option, name: str | None) -> str | None:
+    """Return the name of a file format if it is known."""
     from cmlib.io.formats.registry import formats
 
     if name is not None and name not in formats():
@@ -41,9 +48,9 @@ def _find_format(_context, _option, name):
 
 format_option = click.option(
     "--format",
-    callback=_find_format,
+    callback=_check_format,
     metavar="NAME",
-    help="Format of the files, as docs/import.md lists them.  [default: recognized]",
+    help="Format of the files (see docs/import.md).  [default: recognized]",
 )
 
 
@@ -51,17 +58,21 @@ place_option = click.option(
     "--place",
     default="",
     metavar="CPU3",
-    help="Where CPUs, cores, sockets or nodes are counted each, take this one; imported as program NAME-CPU3.",
+    help="Read only this CPU, core, socket or node. It is imported as program NAME-CPU3.",
 )
 count_option = click.option(
-    "--count", "counts", multiple=True, metavar="COLUMN", help="Keep this column, which names no event."
+    "--count",
+    "counts",
+    multiple=True,
+    metavar="COLUMN",
+    help="Read this column as counts, although its name is not an event.",
 )
 level_option = click.option(
     "--level",
     "levels",
     multiple=True,
     metavar="COLUMN",
-    help="Keep this column of a level, not a count, such as power or latency.",
+    help="Read this column as a level, for example power or latency.",
 )
 
 
@@ -71,46 +82,59 @@ level_option = click.option(
 @click.option(
     "--mode",
     type=click.Choice(["ocoe", "mlpx"]),
-    help="ocoe: each event counted all the time; mlpx: multiplexed.  [default: by the running shares]",
+    help="ocoe: events were counted all the time; mlpx: multiplexed.  [default: by the running shares]",
 )
 @click.option(
     "--set", "set_name", help="Name of the set of runs.  [default: ocoe, mlpx12 for 12 events, or counts]"
 )
 @format_option
-@click.option("--interval-ms", type=int, help="Time between samples.  [default: by the files' times]")
+@click.option("--interval-ms", type=int, help="Time between samples [ms].  [default: from the files]")
 @place_option
 @count_option
 @level_option
 @click.option(
     "--marks",
     type=click.Path(exists=True, dir_okay=False),
-    help="File of lines name,start,end [s, or ns]: cuts the recording into programs NAME-name.",
+    help="File with lines name,start,end [s or ns], which cut the recording into programs NAME-name.",
 )
 @click.option(
-    "--condition", default="", help="Keeps the runs apart from NAME's others, as program NAME-CONDITION."
+    "--condition",
+    default="",
+    help="Import the runs as program NAME-CONDITION, separately from other runs of NAME.",
 )
-@click.option("--command", default="", help="The command that was measured.")
+@click.option("--command", default="", help="Command that was measured.")
 @click.option(
-    "--machine", "about", type=click.Path(exists=True), help="What `cmlib doctor --json` said there."
+    "--machine",
+    "about",
+    type=click.Path(exists=True),
+    help="Output of `cmlib doctor --json` on the measured machine.",
 )
 @processor_option
-@click.option("--note", default="", help="Kept with every run.")
-def import_(name, files, about, counts, levels, processor, **known):
-    """Import FILES, counts that were recorded elsewhere, as runs of program NAME.
+@click.option("--note", default="", help="Text that is stored with every run.")
+def import_(
+    name: str,
+    files: tuple[str, ...],
+    about: str | None,
+    counts: tuple[str, ...],
+    levels: tuple[str, ...],
+    processor: str | None,
+    **settings: Any,
+) -> None:
+    """Import FILES with counts of other tools as runs of the program NAME.
 
-    Output of `perf stat` in any form, by interval or totals, tables of a column per event, and other tools' files, as
-    docs/import.md lists them; plain or packed. A file with the same events as an earlier one becomes the next pass.
-    Prints the runs made, as PROGRAM/RUN; if one file can't be read, none is imported.
+    Formats are the output of `perf stat`, tables with one column per event, and others in docs/import.md.
+    Files may be compressed. A file with the same events as an earlier one becomes the next pass. Prints the
+    runs as PROGRAM/RUN. Nothing is imported if a file cannot be read.
     """
     from cmlib.collect.record import import_files
 
     columns = dict.fromkeys(counts, "count") | dict.fromkeys(levels, "level")
     about = read_machine(about) if about else None
-    run_files = import_files(name, files, columns=columns, about=about, processor=processor, **known)
+    run_files = import_files(name, files, columns=columns, about=about, processor=processor, **settings)
     for file in run_files:
         say(f"{file.parent.name}/{file.stem}")
     metas = [json.loads(file.read_text(encoding="utf-8")) for file in run_files]
-    for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != known["note"]):
+    for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != settings["note"]):
         say(remark, err=True)
     tables = _name_tables(metas)
     if tables:
@@ -118,13 +142,13 @@ def import_(name, files, about, counts, levels, processor, **known):
     programs = list(dict.fromkeys(file.parent.name for file in run_files))
     say(f"Study it: {command_of_report(programs[0])}", err=True)
     if len(programs) > 1:
-        say(f"In the same way: {', '.join(programs[1:])}", err=True)
+        say(f"Further programs: {', '.join(programs[1:])}", err=True)
 
 
-def _name_tables(metas):
-    """Name the event tables of the runs whose processor is not known, in one sentence; "" if there are none.
+def _name_tables(metas: list[dict]) -> str:
+    """Name the event tables that contain the events of runs on unknown processors.
 
-    `metas` are the runs' metadata (dicts).
+    Return one sentence, or "" if no table is found.
     """
     from cmlib.io import events
     from cmlib.io.archive.runs import events_of
@@ -134,10 +158,22 @@ def _name_tables(metas):
     return events.describe_recognised(events.recognise(names - events.second_readings(names).keys()))
 
 
-def read_machine(file):
-    """Read a file that `cmlib doctor --json` wrote (dict).
+def read_machine(file: str) -> dict:
+    """Read a machine's description, which ``cmlib doctor --json`` wrote.
 
-    Raises click.BadParameter if the file is not JSON with an object.
+    Parameters
+    ----------
+    file : str
+        Path of the JSON file.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    click.BadParameter
+        If the file cannot be read.
     """
     from cmlib.io.archive import ArchiveError, read_object
 
@@ -149,27 +185,28 @@ def read_machine(file):
 
 @click.command(epilog="Example: cmlib fetch cloudsuite --import data_caching-Xeon-X5650")
 @click.argument("name", required=False, shell_complete=set_names)
-@click.option("--list", "listed", is_flag=True, help="Show the sets: name, licence, size, what is in them.")
+@click.option(
+    "--list", "show_list", is_flag=True, help="List the public sets with license, size and content."
+)
 @click.option(
     "--import",
-    "wanted",
+    "program_names",
     multiple=True,
     metavar="PROGRAM",
-    help="Import this program of the set among the recordings, or all; may be repeated.",
+    help="Add this program of the set to the recordings, or all. Can be repeated.",
 )
-def fetch(name, listed, wanted):
-    """Download the public set NAME into the cache, and check its SHA-256.
+def fetch(name: Any, show_list: bool, program_names: tuple[str, ...]) -> None:
+    """Download the public set of recordings NAME, and check its SHA-256.
 
-    Prints how many files came, whom to credit, the licence, and the programs in the set. What is there is not
-    downloaded again. With --list the sets are only printed; with --import programs of the set become recordings, and
-    the commands that study them are printed instead of the programs.
+    Prints the number of files, credit, license and programs of the set. Existing files are not downloaded
+    again. With --list, all sets are listed. With --import, programs of the set are added to the recordings.
     """
     from cmlib.io.public import cache_dir, import_programs, programs, sets
     from cmlib.io.public import fetch as fetch_set
 
-    if listed == bool(name):
-        raise click.UsageError("name a set of recordings, or give --list, and not both.")
-    if listed:
+    if show_list == bool(name):
+        raise click.UsageError("give either the name of a set or --list.")
+    if show_list:
         _print_sets(sets())
         return
     files = fetch_set(name)
@@ -177,14 +214,14 @@ def fetch(name, listed, wanted):
     about = sets().loc[name]
     say(f"{name}: {_count_files(about['files'])}, {len(files)} fetched{folder}.")
     say(f"Credit: {about['credit']}; licence: {about['licence']}.")
-    if wanted:
-        _print_imported(import_programs(name, wanted), wanted)
+    if program_names:
+        _print_imported(import_programs(name, program_names), program_names)
     else:
         _print_programs(name, programs(name))
 
 
-def _print_sets(sets):
-    """Print two lines for each public set of recordings (DataFrame, a row per set)."""
+def _print_sets(sets: pd.DataFrame) -> None:
+    """Print two lines per public set."""
     for row in sets.itertuples():
         shipped = f", {row.shipped} with cmlib" if row.shipped else ""
         size = f"{row.bytes / 1e6:.1f} MB"
@@ -192,37 +229,37 @@ def _print_sets(sets):
         say(f"    {row.description}")
 
 
-def _print_imported(added, wanted):
-    """Print the commands that study the programs that were added to the recordings."""
+def _print_imported(added: list[str], program_names: tuple[str, ...]) -> None:
+    """Print the commands that study the imported programs."""
     for program in added:
         say(command_of_report(program))
     if not added:
-        say(f"{', '.join(wanted)}: among the recordings already.", err=True)
+        say(f"{', '.join(program_names)}: already recorded.", err=True)
 
 
-def _print_programs(name, programs):
-    """Print the programs in a public set, and how to import one."""
+def _print_programs(name: str, programs: list[str]) -> None:
+    """Print the programs in a public set, and the command that imports one."""
     if programs:
         say(f"Programs: {', '.join(programs)}")
         say(f"Study one: {command_line('cmlib', 'fetch', name, '--import', programs[0])}", err=True)
 
 
-def _count_files(n):
-    """Write a number of files as words: "1 file", "2 files"."""
+def _count_files(n: int) -> str:
+    """Return "1 file", "2 files" and so on."""
     return "1 file" if n == 1 else f"{n} files"
 
 
 @click.group()
-def store():
-    """Manage the database that is made from the recordings."""
+def store() -> None:
+    """Manage the SQL database of the recordings."""
 
 
 @store.command(epilog="Example: cmlib store rebuild --url postgresql+psycopg://me@127.0.0.1/counters")
 @click.option("--url", help="SQLAlchemy URL.  [default: an SQLite file among the results]")
-def rebuild(url):
-    """Make the store anew from the raw recordings.
+def rebuild(url: str | None) -> None:
+    """Make the database again from the recordings.
 
-    Prints how many runs it holds. Recordings that can't be read are left out, and named on standard error.
+    Prints the number of runs. Unreadable recordings are skipped and listed on standard error.
     """
     from cmlib.io.store import rebuild as rebuild_store
     from cmlib.io.store import refused

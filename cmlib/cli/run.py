@@ -1,11 +1,11 @@
-"""`cmlib run`: run the notebooks of a profile (a set of values for their parameters), and make their report.
+"""The command ``cmlib run``, which runs the notebooks of a profile and writes their report.
 
-The command prints the path of the report's HTML page, or with --json what was found. On standard error it prints
-how long each notebook took, and what the page says of a program, if it is about one.
+It prints the path of the report, or the results as JSON. Progress is printed on standard error.
 """
 
 import json
 import logging
+from pathlib import Path
 
 import click
 
@@ -14,27 +14,40 @@ from cmlib.cli.stored import profile_names
 from cmlib.passwords import hide
 from cmlib.terminal import say, say_json
 
-_LONGEST = 400  # characters of a line about the result
+_LONGEST = 400  # longest line about a result [characters]
 
 
 @click.command(epilog="Example: cmlib run paper 02_cleaning 03_ranking -p program=gcc")
 @click.argument("profile", shell_complete=profile_names)
 @click.argument("notebooks", nargs=-1)
 @click.option(
-    "-p", "assignments", multiple=True, metavar="NAME=VALUE", help="A notebook's parameter; may be repeated."
+    "-p",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Value of a parameter of the notebooks. Can be repeated.",
 )
 @click.option(
     "--jobs",
     type=int,
-    help="Processes that compute at a time; -1 means one per processor. From 2, two notebooks run side by side.",
+    help="Number of worker processes; -1 means one per processor. With 2 or more, two notebooks run at a time.",
 )
 @processor_option
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, as in answers.json.")
-def run(profile, notebooks, assignments, jobs, processor, as_json):
-    """Run the notebooks of PROFILE (smoke, paper or live), all or those named, and make their report.
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as JSON, in the format of answers.json."
+)
+def run(
+    profile: str,
+    notebooks: tuple[str, ...],
+    assignments: tuple[str, ...],
+    jobs: int | None,
+    processor: str | None,
+    as_json: bool,
+) -> None:
+    """Run the notebooks of PROFILE (smoke, paper or live) and write their report.
 
-    Prints the path of the report's page, for live before the notebooks run. Notebooks for which nothing is recorded are
-    left out, unless they are named.
+    Prints the path of the report. All notebooks of the profile are run unless NOTEBOOKS are named. Notebooks
+    without recordings are skipped, unless they are named.
     """
     from cmlib.report import run_profile
     from cmlib.report.inline import strip_markup
@@ -46,12 +59,12 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
     )
     if processor:
         parameters["processor"] = processor
-    # asyncio would add a traceback to the message that a cell was interrupted.
+    # Suppress asyncio's traceback if a cell is interrupted.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     shown = []
 
-    def show_page(page):
-        """Print the path of the page, once."""
+    def show_page(page: Path) -> None:
+        """Print the path of the page once."""
         if not (as_json or shown):
             say(page)
             shown.append(page)
@@ -66,11 +79,8 @@ def run(profile, notebooks, assignments, jobs, processor, as_json):
         say_json(answers.rstrip("\n"))
 
 
-def _split_parameter(text):
-    """Split NAME=VALUE into the name of a notebook's parameter and its value, which is read as YAML.
-
-    Raises click.BadParameter if the text is something else.
-    """
+def _split_parameter(text: str) -> tuple[str, object]:
+    """Split NAME=VALUE into the name and the value, which is parsed as YAML."""
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise click.BadParameter(f"{hide(text)!r} is not NAME=VALUE", param_hint="-p")

@@ -1,17 +1,20 @@
-"""Declare options of commands that can count in several ways ("sources"): each option names the sources it goes with.
+"""Declare options of commands that can count in several ways.
 
-The help lists options by source. An option that does not go with the chosen source is refused. A source is a str:
-:data:`COUNTED` (by perf, the default), or the option that chooses it, such as :data:`SIMULATED` (under Valgrind).
+A source is a way to count. For example, :data:`COUNTED` (perf, the default) and :data:`SIMULATED` (Valgrind).
+:func:`option` declares an option for some sources. :func:`choose_source` finds the source of a command line
+and refuses options of other sources. The help of :class:`BySource` commands lists the options by source.
 """
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-# Names of sources in help and messages. Each is the option that chooses the source, except for the default.
+# Names of sources in help and messages. Except for the default, each is the option that chooses the source.
 COUNTED, SIMULATED = "counting by perf", "--simulate"
-# By Valgrind's name of a cache: its name in our options (--cache-l1i), and in words.
+# Name in options (--cache-l1i) and description of a cache, keyed by Valgrind's name
 _CACHES = {
     "I1": ("l1i", "first-level instruction"),
     "D1": ("l1d", "first-level data"),
@@ -21,20 +24,24 @@ _CACHES = {
 
 
 class BySource(click.Command):
-    """A click command whose help has a section of options for each source, and one for options of several sources.
+    """Click command whose help groups the options by source.
 
-    `sources` is a tuple of str: all sources that the command has.
+    Parameters
+    ----------
+    sources : tuple of str
+        All sources of the command.
+    *args, **settings
+        Arguments of click.Command.
     """
 
-    def __init__(self, *args, sources, **settings):
+    def __init__(self, *args: Any, sources: tuple[str, ...], **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.sources = sources
 
-    def format_options(self, ctx, formatter):
-        """Write the options into the help, in sections.
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options into the help.
 
-        There is a section for the options of each source, one for options of several sources, and one for all other
-        options.
+        There is one section per source, one for options of several sources, and one for all other options.
         """
         sections = {"Options": [], "Options of several": []}
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
@@ -54,66 +61,103 @@ class BySource(click.Command):
 
 
 class _SourceOption(click.Option):
-    """A click option that goes with some sources only."""
+    """Click option that is valid only for some sources."""
 
-    def __init__(self, *names, sources, **settings):
+    def __init__(self, *names: Any, sources: tuple[str, ...], **settings: Any) -> None:
         super().__init__(*names, **settings)
         self.sources = sources
 
-    def get_help_record(self, ctx):
-        """Return the option's names and help (two str).
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the names and the help of the option.
 
-        The help of an option of several sources names the sources that do not take it.
+        The help of an option of several sources lists the sources for which it is not valid.
         """
-        names, text = super().get_help_record(ctx)
+        record: Any = super().get_help_record(ctx)
+        names, text = record
+        command: Any = ctx.command
         if len(self.sources) > 1:
-            excluded = [source for source in ctx.command.sources if source not in self.sources]
+            excluded = [source for source in command.sources if source not in self.sources]
             text = f"{text}  [not with {', '.join(excluded)}]"
         return names, text
 
 
-def option(*names, sources, **settings):
-    """Make a decorator like :func:`click.option` for an option that goes only with `sources` (tuple of str).
+def option(*names: str, sources: tuple[str, ...], **settings: Any) -> Callable:
+    """Declare an option that is valid only for some sources.
 
-    `names` and `settings` are the arguments of click.option.
+    Parameters
+    ----------
+    *names, **settings
+        Arguments of :func:`click.option`.
+    sources : tuple of str
+        Sources for which the option is valid.
+
+    Returns
+    -------
+    callable
+        Decorator for the function of the command.
     """
     return click.option(*names, cls=_SourceOption, sources=sources, **settings)
 
 
-def choose_source(context, asked):
-    """Return the source (str) that the options on the command line ask for; :data:`COUNTED` if none does.
+def choose_source(context: click.Context, is_chosen: dict[str, Any]) -> str:
+    """Return the source that the command line chooses.
 
-    `context` is click's. `asked` maps each source but COUNTED to whether its option was given. Raises
-    click.UsageError if two were given, or an option that does not go with the source.
+    Parameters
+    ----------
+    context : click.Context
+        Context of the command.
+    is_chosen : dict
+        Whether the option of each source was given, keyed by source.
+
+    Returns
+    -------
+    str
+        The chosen source, or COUNTED if none was chosen.
+
+    Raises
+    ------
+    click.UsageError
+        If two sources are chosen, or an option is not valid for the source.
     """
-    chosen = [source for source, is_asked in asked.items() if is_asked]
+    chosen = [source for source, was_given in is_chosen.items() if was_given]
     if len(chosen) > 1:
-        raise click.UsageError(f"{chosen[0]} and {chosen[1]} are two ways to count: give one of them.")
+        raise click.UsageError(f"{chosen[0]} and {chosen[1]} are two ways to count. Give only one of them.")
     source = chosen[0] if chosen else COUNTED
     for param in context.command.params:
         sources = getattr(param, "sources", (source,))
         if source not in sources and context.get_parameter_source(param.name) == ParameterSource.COMMANDLINE:
             allowed = ", or ".join(sources)
-            raise click.UsageError(f"{param.opts[0]} does not go with {source}: it is for {allowed}.")
+            raise click.UsageError(f"{param.opts[0]} is not valid with {source}. It is valid with {allowed}.")
     return source
 
 
-def simulating_options(command):
-    """Add the options of simulation (--simulate and the caches) to a function that becomes a click command.
+def simulating_options(command: Callable) -> Callable:
+    """Add the options of simulation to the function of a command.
 
-    The function gets the argument `simulated`: None without --simulate, else a dict of Valgrind's names of caches
-    (I1, D1, L2, LL) to ``SIZE,WAYS,LINE`` (None for this machine's).
+    The function gets the argument `simulated`. It is None without ``--simulate``. Otherwise, it is a dict of
+    cache shapes ``SIZE,WAYS,LINE``, keyed by Valgrind's name of the cache. The shape is None for the caches
+    of this machine.
+
+    Parameters
+    ----------
+    command : callable
+        Function of the command.
+
+    Returns
+    -------
+    callable
+        Function with the additional options.
     """
 
     @functools.wraps(command)
-    def with_simulation(*, simulate, **others):
-        """Call the command with `simulated` in place of the options of simulation."""
-        caches = {name: others.pop(name.lower()) for name in _CACHES}
-        return command(simulated=caches if simulate else None, **others)
+    def with_simulation(*, simulate: bool, **settings: Any) -> Any:
+        """Call the command with the argument `simulated` in place of the options."""
+        caches = {name: settings.pop(name.lower()) for name in _CACHES}
+        return command(simulated=caches if simulate else None, **settings)
 
     for name, (option_name, description) in reversed(_CACHES.items()):
-        text = f"Simulate this {description} cache, as 32K,8,64, instead of this machine's."
-        settings = {"sources": (SIMULATED,), "metavar": "SIZE,WAYS,LINE", "help": text}
+        text = f"Shape of the {description} cache, for example 32K,8,64.  [default: this machine's]"
+        settings: dict[str, Any] = {"sources": (SIMULATED,), "metavar": "SIZE,WAYS,LINE", "help": text}
         with_simulation = option(f"--cache-{option_name}", name.lower(), **settings)(with_simulation)
     text = "Simulate under Valgrind instead of counting with perf."
     return click.option("--simulate", is_flag=True, help=text)(with_simulation)

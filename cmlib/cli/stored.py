@@ -1,10 +1,11 @@
-"""`cmlib list` and `cmlib remove`, and the shell's completion of names of programs, profiles and public sets.
+"""The commands ``cmlib list`` and ``cmlib remove``, and shell completion of names.
 
-Functions for completion take click's context and parameter, which they do not use, and the beginning of a word
-(`incomplete`). They return a list of the names that begin with it.
+Functions for completion get the beginning of a word (`incomplete`) and return all names with this beginning.
+They do not use the context and the parameter that click passes.
 """
 
 import shutil
+from typing import Any
 
 import click
 
@@ -12,31 +13,31 @@ from cmlib import places
 from cmlib.terminal import one_line, say
 
 
-def recorded_names(ctx, param, incomplete):
-    """List the names of the recorded programs that begin with `incomplete`, sorted."""
+def recorded_names(ctx: Any, param: Any, incomplete: str) -> list[str]:
+    """List the recorded programs with a beginning, sorted."""
     folders = sorted(places.recordings_dir().glob("*"))
     return [f.name for f in folders if f.name.startswith(incomplete) and any(f.glob("*.json"))]
 
 
-def profile_names(ctx, param, incomplete):
-    """List the names of the notebooks' profiles that begin with `incomplete`, sorted."""
+def profile_names(ctx: Any, param: Any, incomplete: str) -> list[str]:
+    """List the profiles of notebooks with a beginning, sorted."""
     folders = [folder.name for folder in places.params_dir().iterdir() if folder.is_dir()]
     return sorted(name for name in {*folders, "paper", "live"} if name.startswith(incomplete))
 
 
-def set_names(ctx, param, incomplete):
-    """List the names of the public sets of recordings that begin with `incomplete`."""
+def set_names(ctx: Any, param: Any, incomplete: str) -> list[str]:
+    """List the public sets of recordings with a beginning."""
     from cmlib.io.public import sets
 
     return [name for name in sets().index if name.startswith(incomplete)]
 
 
 @click.command("list", epilog="Example: cmlib list")
-def list_():
+def list_() -> None:
     """List the recorded programs.
 
-    Prints a line per program: numbers of runs and events, size, sets of runs, and whether it was recorded here or
-    imported.
+    Prints one line per program: numbers of runs and events, size, sets of runs, and whether the program was
+    recorded here or imported.
     """
     from cmlib.io.archive import readable
     from cmlib.io.archive.programs import existing_runs
@@ -57,21 +58,21 @@ def list_():
 @click.command(epilog="Example: cmlib remove tryout")
 @click.argument("name", shell_complete=recorded_names)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def remove(name, yes):
-    """Remove the program NAME: its recordings and its report.
+def remove(name: str, yes: bool) -> None:
+    """Remove the recordings and the report of the program NAME.
 
-    Asks before. Refused if nothing is recorded of it, or its folder is a link.
+    Asks for confirmation. A folder that is a link is not removed.
     """
     from cmlib.io.archive import locked
     from cmlib.io.archive.programs import RecordError
 
     folder = places.recordings_dir() / name
     if name not in recorded_names(None, None, name):
-        raise RecordError(f"nothing is recorded of a program {name!r} under {folder.parent}; see cmlib list.")
+        raise RecordError(f"no program {name!r} is recorded under {folder.parent}. See cmlib list.")
     if folder.is_symlink():
         raise RecordError(
-            f"{folder} is a link to {folder.resolve()}, and links are not followed: nothing was removed. Remove the "
-            "link, and what it leads to, by hand."
+            f"{folder} is a link to {folder.resolve()}. Links are not followed, and nothing was removed. "
+            "Remove the link and its target yourself."
         )
     report = places.results_dir() / "live" / name
     removed = [path for path in (folder, report) if path.is_dir() and not path.is_symlink()]

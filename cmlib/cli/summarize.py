@@ -1,14 +1,18 @@
-"""`cmlib summarize`: say in seconds what limits a program, from a recording or a file of counts.
+"""The command ``cmlib summarize``, which estimates what limits a program.
 
-Prints text, or with --json the dict of :func:`cmlib.topdown.summarize` (a list of dicts if the file holds several
-programs).
+It takes the name of a recorded program or a file of counts. It prints text, or with ``--json`` the result of
+:func:`cmlib.topdown.summarize`.
 """
+
+from __future__ import annotations
 
 import contextlib
 import json
 import re
 import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,36 +27,49 @@ from cmlib.cli.recordings import (
 from cmlib.cli.stored import recorded_names
 from cmlib.terminal import one_line, progress_bar, say, say_json
 
-_PATIENCE_S = 2.0  # before the time so far is shown
-_WIDTH = 40  # characters of a bar that stands for all slots
+if TYPE_CHECKING:
+    from cmlib.io.formats.readings import ReadOptions
+
+_DELAY_S = 2.0  # time before the progress is shown [s]
+_WIDTH = 40  # length of a bar for 100 % [characters]
 
 
 @click.command(epilog="Example: cmlib summarize elsewhere/gcc.csv.gz")
 @click.argument("recording")
 @click.option("--machine", "about", type=click.Path(exists=True, dir_okay=False),
-              help="What `cmlib doctor --json` said on the machine measured.")  # fmt: skip
+              help="Output of `cmlib doctor --json` on the measured machine.")  # fmt: skip
 @processor_option
 @click.option(
     "--interval-ms",
     type=click.IntRange(1, 86_400_000),
-    help="Time between samples; seen from the file if not given.",
+    help="Time between samples [ms].  [default: from the file]",
 )
 @count_option
 @level_option
 @format_option
 @place_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-def summarize(recording, about, processor, interval_ms, counts, levels, format, place, as_json):
-    """Say in seconds what limits a program, with bounds, and which events would decide it.
+def summarize(
+    recording: str,
+    about: str | None,
+    processor: str | None,
+    interval_ms: int | None,
+    counts: tuple[str, ...],
+    levels: tuple[str, ...],
+    format: str | None,
+    place: str,
+    as_json: bool,
+) -> None:
+    """Estimate what limits a program, and list the events that would decide it.
 
-    RECORDING is the name of a recorded program, or a file, as `cmlib import` takes it; ./NAME is a file in any case.
-    Nothing is stored.
+    RECORDING is the name of a recorded program, or a file that `cmlib import` can read. Write ./NAME for a
+    file with the name of a program. Nothing is stored.
     """
     from cmlib.experiments.summary import summarize_runs
     from cmlib.io.formats.readings import ReadOptions
     from cmlib.processors import machine_with
 
-    columns = dict.fromkeys(counts, "count") | dict.fromkeys(levels, "level")
+    columns: dict[str, Any] = dict.fromkeys(counts, "count") | dict.fromkeys(levels, "level")
     options = ReadOptions(columns=columns, interval_ms=interval_ms)
 
     machine = (read_machine(about).get("machine", {}) if about else {}) | machine_with(processor)
@@ -68,13 +85,16 @@ def summarize(recording, about, processor, interval_ms, counts, levels, format, 
 
 
 @contextlib.contextmanager
-def _progress(description):
-    """Show a description and the time so far on stderr during a ``with`` block, once two seconds have passed."""
+def _progress(description: str) -> Iterator[None]:
+    """Show a description and the elapsed time on standard error in a ``with`` block.
+
+    Nothing is shown in the first two seconds.
+    """
     done = threading.Event()
 
-    def show():
-        """Show the time so far once two seconds have passed, until the block has ended."""
-        if not done.wait(_PATIENCE_S):
+    def show() -> None:
+        """Show the elapsed time until the block ends."""
+        if not done.wait(_DELAY_S):
             with progress_bar(
                 desc=one_line(description), bar_format="{desc}: {elapsed}", leave=False
             ) as clock:
@@ -90,34 +110,40 @@ def _progress(description):
         thread.join()
 
 
-def read_programs(recording, machine, options=None, format=None, place=""):
-    """Return an iterable of (name, list of metadata, list of (counts, running shares)), one for each program.
+def read_programs(
+    recording: str,
+    machine: dict,
+    options: ReadOptions | None = None,
+    format: str | None = None,
+    place: str = "",
+) -> Iterable[tuple[str, list[dict], list[tuple]]]:
+    """Read the programs in a recording.
 
     Parameters
     ----------
     recording : str
-        Name of a recorded program, or a file as `cmlib import` takes it, which may hold several programs.
+        Name of a recorded program, or path of a file.
     machine : dict
-        Description of the machine of a file; may be empty.
+        Description of the machine of a file. It may be empty.
     options : ReadOptions, optional
-        What the user says about a file.
+        Options for reading a file.
     format : str, optional
-        Name of the file's format. Default: the only one that recognizes it.
+        Name of the file format. Default: recognized from the content.
     place : str, default ""
-        CPU, core, socket, node or kind of core of a file of which the counts are taken.
+        CPU, core, socket or node of which the counts are read.
 
     Returns
     -------
     iterable of (str, list of dict, list of (DataFrame, DataFrame))
-        Metadata are one dict per run; counts and running shares (0 to 1) have a row per interval (index time_s [s])
-        and a column per event.
+        Name, metadata of each run, and counts and running shares of each run. A running share is the fraction
+        of time in which an event was counted. DataFrames have one row per interval and one column per event.
 
     Raises
     ------
     click.BadParameter
-        If `recording` is neither.
+        If `recording` is neither a file nor a recorded program.
     CmlibError
-        If the program is simulated, or has no run that can be read.
+        If the program is simulated, or no run can be read.
     RecordError
         If a file cannot be read.
     """
@@ -126,12 +152,12 @@ def read_programs(recording, machine, options=None, format=None, place=""):
     if recording in recorded_names(None, None, ""):
         return read_recorded(recording)
     if not Path(recording).is_file():
-        raise click.BadParameter(f"{recording} is neither a file nor a recorded program; see cmlib list.")
+        raise click.BadParameter(f"{recording} is neither a file nor a recorded program. See cmlib list.")
     return read_file(recording, machine, options, format, place)
 
 
-def _render_text(answer):
-    """Render a summary (dict of :func:`cmlib.topdown.summarize`) as text."""
+def _render_text(answer: dict) -> str:
+    """Write a summary as text."""
     import pandas as pd
 
     from cmlib.templates import template
@@ -152,17 +178,14 @@ def _render_text(answer):
     return re.sub(r"\n{3,}", "\n\n", text).rstrip()
 
 
-def _draw_bar(row):
-    """Draw a share (dict of low and high [%]) as a bar (str): full up to the lower bound, hatched to the upper."""
+def _draw_bar(row: dict) -> str:
+    """Draw a share [%] as a bar, which is hatched between the lower and the upper bound."""
     least, most = (round(_WIDTH * row[end] / 100) for end in ("low", "high"))
     return "█" * least + "░" * (most - least)
 
 
-def _draw_bars(categories):
-    """Give each category (dict) of the top-down analysis an indented name and a bar (str) of all slots.
-
-    The bar is full up to the category's lower bound, and hatched up to its upper bound.
-    """
+def _draw_bars(categories: list[dict]) -> list[dict]:
+    """Add a bar and an indented name to each category."""
     depths = {"": -1}
     rows = []
     for row in categories:
