@@ -256,7 +256,7 @@ def test_interrupted_it_ends_cleanly_and_keeps_what_was_made(best_perf, data):
 
 def test_files_from_elsewhere_are_imported(data, tmp_path):
     done = cmlib("import", "app", "--set", "mine", "--command", "gcc", RECORDED)
-    assert (done.exit_code, done.stdout) == (0, "app/mine-p0-00\n")
+    assert (done.exit_code, done.stdout) == (0, "app: imported as run mine-p0-00\n")
     written, given = data / "recordings/app/mine-p0-00.csv.gz", RECORDED
     assert gzip.decompress(written.read_bytes()) == gzip.decompress(given.read_bytes())
     again = cmlib("import", "app", RECORDED)

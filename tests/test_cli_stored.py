@@ -25,6 +25,7 @@ def test_recordings_are_listed_and_removed_with_their_report(home):
     run = CliRunner().invoke
     listed = run(main, ["list"]).stdout
     assert [line.split()[0] for line in listed.splitlines()] == ["alpha", "beta"] and "ocoe" in listed
+    assert " 1 run " in listed and " 2 events " in listed and " bytes " in listed
     assert run(main, ["remove", "alpha"], input="n\n").exit_code == 2 and (home / "recordings/alpha").is_dir()
     done = run(main, ["remove", "alpha", "--yes"])
     assert done.exit_code == 0 and done.stderr.count("removed ") == 2
@@ -35,7 +36,7 @@ def test_recordings_are_listed_and_removed_with_their_report(home):
 @pytest.mark.parametrize("name", ["gamma", "..", "", "../recordings/beta"])
 def test_what_is_no_program_is_not_removed(home, name):
     done = CliRunner().invoke(main, ["remove", name, "--yes"])
-    assert done.exit_code == 2 and "nothing is recorded" in done.output
+    assert done.exit_code == 2 and "is recorded under" in done.output
     assert (home / "recordings/beta").is_dir()
 
 

@@ -1,6 +1,7 @@
 """Print the result of a command as text or JSON.
 
-:func:`show` renders a template of this package, and :func:`print_json` prints JSON.
+:func:`show` renders a template of this package, and :func:`print_json` prints JSON. :func:`write_count` and
+:func:`write_size` write numbers for people.
 """
 
 import json
@@ -37,3 +38,41 @@ def show(answer: dict, template_name: str, *, as_json: bool) -> None:
         print_json(answer)
     else:
         say(template("cmlib.cli", template_name).render(answer).rstrip())
+
+
+def write_count(n: int, noun: str) -> str:
+    """Write a number with its noun. For example, "1 run" or "2 runs".
+
+    Parameters
+    ----------
+    n : int
+        Number to write.
+    noun : str
+        Noun with a regular plural.
+
+    Returns
+    -------
+    str
+    """
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def write_size(n_bytes: float) -> str:
+    """Write a size in a unit that fits it. For example, "12 kB" or "3.4 MB".
+
+    Parameters
+    ----------
+    n_bytes : float
+        Size [bytes].
+
+    Returns
+    -------
+    str
+    """
+    if n_bytes < 1e3:
+        return f"{n_bytes:.0f} bytes"
+    if n_bytes < 1e6:
+        return f"{n_bytes / 1e3:.0f} kB"
+    if n_bytes < 1e9:
+        return f"{n_bytes / 1e6:.1f} MB"
+    return f"{n_bytes / 1e9:.1f} GB"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cmlib.cli.answers import write_count, write_size
 from cmlib.cli.stored import set_names
 from cmlib.shell import command_line, command_of_report
 from cmlib.terminal import say, say_left_out
@@ -124,7 +125,7 @@ def import_(
 
     Formats are the output of `perf stat`, tables with one column per event, and others in docs/import.md.
     Files may be compressed. A file with the same events as an earlier one becomes the next pass. Prints the
-    runs as PROGRAM/RUN. Nothing is imported if a file cannot be read.
+    names of the runs. Nothing is imported if a file cannot be read.
     """
     from cmlib.collect.record import import_files
 
@@ -132,7 +133,7 @@ def import_(
     about = read_machine(about) if about else None
     run_files = import_files(name, files, columns=columns, about=about, processor=processor, **settings)
     for file in run_files:
-        say(f"{file.parent.name}/{file.stem}")
+        say(f"{file.parent.name}: imported as run {file.stem}")
     metas = [json.loads(file.read_text(encoding="utf-8")) for file in run_files]
     for remark in dict.fromkeys(meta["note"] for meta in metas if meta["note"] != settings["note"]):
         say(remark, err=True)
@@ -212,7 +213,7 @@ def fetch(name: Any, show_list: bool, program_names: tuple[str, ...]) -> None:
     files = fetch_set(name)
     folder = f" in {cache_dir()}" if files else ""
     about = sets().loc[name]
-    say(f"{name}: {_count_files(about['files'])}, {len(files)} fetched{folder}.")
+    say(f"{name}: {write_count(about['files'], 'file')}, {len(files)} fetched{folder}.")
     say(f"Credit: {about['credit']}; licence: {about['licence']}.")
     if program_names:
         _print_imported(import_programs(name, program_names), program_names)
@@ -224,8 +225,9 @@ def _print_sets(sets: pd.DataFrame) -> None:
     """Print two lines per public set."""
     for row in sets.itertuples():
         shipped = f", {row.shipped} with cmlib" if row.shipped else ""
-        size = f"{row.bytes / 1e6:.1f} MB"
-        say(f"{row.Index}: {_count_files(row.files)}{shipped}, {size}, licence: {row.licence}")
+        say(
+            f"{row.Index}: {write_count(row.files, 'file')}{shipped}, {write_size(row.bytes)}, licence: {row.licence}"
+        )
         say(f"    {row.description}")
 
 
@@ -242,11 +244,6 @@ def _print_programs(name: str, programs: list[str]) -> None:
     if programs:
         say(f"Programs: {', '.join(programs)}")
         say(f"Study one: {command_line('cmlib', 'fetch', name, '--import', programs[0])}", err=True)
-
-
-def _count_files(n: int) -> str:
-    """Return "1 file", "2 files" and so on."""
-    return "1 file" if n == 1 else f"{n} files"
 
 
 @click.group()

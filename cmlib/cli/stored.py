@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from cmlib import places
+from cmlib.cli.answers import write_count, write_size
 from cmlib.terminal import one_line, say
 
 
@@ -50,8 +51,8 @@ def list_() -> None:
         sets = sorted({meta["set"] for meta in runs.values()})
         origin = "imported" if any(meta.get("imported") for meta in runs.values()) else "recorded here"
         events = {event for meta in runs.values() for event in events_of(meta)}
-        size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file()) / 1e6
-        numbers = f"{len(runs):4} runs  {len(events):4} events  {size:7.1f} MB"
+        size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+        numbers = f"{write_count(len(runs), 'run'):>9}  {write_count(len(events), 'event'):>10}  {write_size(size):>9}"
         say(f"{one_line(folder.name):28} {numbers}  {', '.join(sets)}; {origin}")
 
 
