@@ -77,6 +77,16 @@ def test_the_page_is_complete_before_the_first_notebook_has_ended(tmp_path, summ
     assert "<li>A</li>" in "".join(page.split("\n"))
 
 
+def test_notebooks_that_stopped_come_after_those_with_results_and_say_why(tmp_path, folder):
+    for name, reason in (("00_a", "It needs cycles."), ("01_b", "")):
+        results = report.Results(name, title=name, question="?", profile="live/app", folder=tmp_path)
+        if reason:
+            results.note_stop(reason)
+        results.save()
+    page = build_index(folder).read_text(encoding="utf-8")
+    assert page.index("01_b") < page.index("00_a") < page.index("It needs cycles.")
+
+
 def test_the_four_shares_are_drawn_where_slots_were_counted():
     cards = cmlib.summarize(places.shipped("recordings") / "gcc/mlpx12-p0-00.csv.gz", processor="amd_zen5")
     html = cards._repr_html_()

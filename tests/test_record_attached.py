@@ -238,7 +238,7 @@ def fake_cgroups(folder):
         (["--pid", "1", "--system"], "give only one of them"),
         (["--pid", "1", "--seconds", "0"], "'--seconds': 0.0 is not in the range"),
         (["--system", "--seconds", "inf"], "'--seconds': inf is not in the range"),
-        (["--seconds", "3", "--", "ls"], "it is for --pid, --cgroup and --system"),
+        (["--seconds", "3", "--", "ls"], "It is valid with --pid, --cgroup and --system"),
         (["--pid", "1", "--", "ls"], "Do not give a command"),
         (["--pid", "1", "--runs", "3"], "--runs is not valid with --pid"),
         (["--pid", "1", "--samples"], "--samples are two ways"),

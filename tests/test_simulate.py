@@ -206,8 +206,8 @@ def test_an_interrupted_simulation_leaves_nothing(tmp_path, program, number):
     [
         (["--simulate", "--events", "cycles"], "--events is not valid with --simulate"),
         (["--simulate", "--samples"], "--simulate and --samples are two ways"),
-        (["--cache-ll", "1M,8,64"], "it is for --simulate"),
-        (["--every-blocks", "5"], "it is for --simulate"),
+        (["--cache-ll", "1M,8,64"], "It is valid with --simulate"),
+        (["--every-blocks", "5"], "It is valid with --simulate"),
     ],
 )
 def test_options_of_one_source_are_refused_for_the_other(arguments, complaint):

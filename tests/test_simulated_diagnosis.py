@@ -179,7 +179,7 @@ def test_what_is_not_recorded_is_told(tmp_path, monkeypatch):
     done = CliRunner().invoke(main, ["diagnose", "--simulate", "--recorded", "app"])
     assert done.exit_code == 2 and "cmlib record app --simulate" in done.stderr
     done = CliRunner().invoke(main, ["diagnose", "--every-blocks", "5", "--", "true"])
-    assert done.exit_code == 2 and "it is for --simulate" in done.stderr
+    assert done.exit_code == 2 and "It is valid with --simulate" in done.stderr
 
 
 def test_a_class_is_explained_by_what_a_simulation_tells_and_a_healthy_one_by_what_it_does_not():

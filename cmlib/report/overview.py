@@ -38,20 +38,6 @@ _ANSWER = re.compile(
 )
 _FEWEST_WORDS = 5  # the second sentence is added to an answer with fewer words
 _END_OF_SENTENCE = re.compile(r"(?<!Eq\.)(?<!Fig\.)(?<!e\.g\.)(?<=[.?])\s+")
-# Picture of each notebook in the overview. For other notebooks, it is their last figure.
-_THUMBNAILS = {
-    "00_first_look": "progress",
-    "01_collection": "counting",
-    "02_cleaning": "fig01-fig06",
-    "03_ranking": "ranking",
-    "04_interactions": "fig11-h",
-    "05_fingerprinting": "unseen",
-    "06_anomaly_detection": "fig11",
-    "07_compression": "fig03-fig04",
-    "08_tuning": "parameters",
-    "09_colocation": "split",
-    "10_summary": "reproduced",
-}
 
 
 def build_index(folder: str | Path, *, to_come: Sequence[str] = ()) -> Path:
@@ -159,7 +145,6 @@ def _describe_notebook(folder: Path, manifest: dict, files: dict[str, Path]) -> 
     name = manifest["notebook"]
     return _describe_question(name, manifest["title"], manifest["question"], files) | {
         "address": _find_address(folder, name),
-        "picture": _choose_picture(manifest),
         "stopped": manifest.get("stopped", ""),
         "kinds": list(dict.fromkeys(_describe_data(entry) for entry in manifest.get("data", []))),
         "reason": "",
@@ -178,7 +163,6 @@ def _describe_left_out(left_out: dict, files: dict[str, Path]) -> dict:
     title, question = read_heading(files[name]) if name in files else (left_out["title"], "")
     return _describe_question(name, title, question, files) | {
         "address": left_out["stored"],
-        "picture": None,
         "stopped": "",
         "kinds": [],
         "reason": left_out["message"],
@@ -201,19 +185,6 @@ def _find_address(folder: Path, name: str) -> str:
     """Return the address of a notebook's page, or "" if it has none."""
     address = page_address(name)
     return address if (folder / address).is_file() else ""
-
-
-def _choose_picture(manifest: dict) -> dict | None:
-    """Return the source, width and height of a notebook's picture, or None if it has none."""
-    figures = {figure["name"]: figure for figure in manifest["figures"] if figure["on_page"]}
-    if not figures:
-        return None
-    figure = figures.get(_THUMBNAILS.get(manifest["notebook"]), list(figures.values())[-1])
-    return {
-        "source": f"{manifest['notebook']}/{figure['name']}.png",
-        "width": figure["width"],
-        "height": figure["height"],
-    }
 
 
 def _write_program_list(folder: Path) -> None:

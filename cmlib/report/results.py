@@ -139,7 +139,7 @@ class Results:
         caption : str
             Sentences in Markdown.
         on_page : bool, default True
-            True if the overview can show the figure.
+            False for a figure that is only saved. The manifest records it.
         data : Provenance or iterable of Provenance, optional
             Sources of the counts, which are added to the caption. Empty for made-up data and diagrams.
             Default: all recordings that the notebook has read so far.

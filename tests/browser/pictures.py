@@ -20,8 +20,6 @@ def photograph_overview(browser, page):
     context = open_context(browser, width=1280, height=900)
     opened = context.new_page()
     opened.goto(page.as_uri())
-    for image in opened.locator(".questions img").all():
-        image.evaluate("image => { image.loading = 'eager'; return image.decode(); }")
     opened.screenshot(path=DOCS / "report.png")
     context.close()
     Image.open(DOCS / "report.png").quantize(128).save(DOCS / "report.png", optimize=True)
