@@ -1,8 +1,8 @@
-"""Estimate what a cache miss costs in cycles.
+"""Estimate how many cycles a cache miss costs.
 
-:func:`savings_without_misses` estimates the cycles that a program would save without the misses of each cache.
-:func:`predict_change` predicts the change of cycles for a change of misses. :class:`PooledCost` is the model of both.
-It combines the program's own intervals with costs that were measured for other programs.
+:func:`savings_without_misses` estimates how many cycles a program would save if a cache had no misses.
+:func:`predict_change` predicts how the cycles change if the number of misses changes. Both use the model
+:class:`PooledCost`. The model combines the counts of the program with measurements of other programs.
 """
 
 import lazy_loader

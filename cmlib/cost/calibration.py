@@ -58,9 +58,7 @@ def changes(settings: Sequence[str] = LARGER_CACHE) -> tuple[pd.DataFrame, pd.Se
 
 
 def learn(X: pd.DataFrame, y: pd.Series, *, other_processor: bool = False) -> PooledCost:
-    """Fit a model of the cost of misses, and calibrate the prediction intervals.
-
-    The intervals are calibrated for 90 % of the programs of a new suite, for all cache sizes at once.
+    """Fit a model of the cost of misses, with prediction intervals.
 
     Parameters
     ----------
@@ -74,14 +72,16 @@ def learn(X: pd.DataFrame, y: pd.Series, *, other_processor: bool = False) -> Po
     Returns
     -------
     PooledCost
-        Fitted model with ``half_width_``.
+        Fitted model. :meth:`PooledCost.predict_interval` can be called.
 
     Notes
     -----
-    The method is cross-conformal prediction. The changes of each suite are predicted with a model that was fitted to
-    the other suites. Each error is divided by the standard deviation of the prediction. The largest of these ratios is
-    taken for each program. Each suite has a 90 % quantile of these ratios over the programs. The half-width is the
-    largest quantile of all suites.
+    The width of the prediction intervals is calibrated by cross-conformal prediction:
+
+    1. The changes of each suite are predicted with a model that was fitted to the other suites.
+    2. Each error is divided by the standard deviation of the prediction. The largest ratio of each program is kept.
+    3. The 90 % quantile over the programs of each suite is computed.
+    4. The half-width is the largest of these quantiles.
     """
     model = _fit(X, y, other_processor)
     _set_widths(model, X, _predict_each_suite(X, y, other_processor))
@@ -96,25 +96,27 @@ def held_out(
     Parameters
     ----------
     X : DataFrame
-        One row per change, from :func:`changes`. Without the column ``stores_change``, misses of stores are assumed to
-        change in proportion to misses of loads.
+        One row per change, from :func:`changes`. If the column ``stores_change`` is missing, misses of stores are
+        assumed to change in proportion to misses of loads.
     y : Series
         Measured change of cycles per instruction.
     by : {"suite", "release", "program"}, default "suite"
-        Column with the groups that are left out in turn.
+        Column that groups the changes. Each group is predicted from the other groups.
     other_processor : bool, default False
-        If True, the models are for another processor. They do not use the costs of the other programs.
+        If True, the models are for another processor, as in :func:`cmlib.cost.default_cost_model`.
 
     Returns
     -------
     DataFrame
-        One row per row of X. Savings are in percent of the cycles before the change, and positive if cycles are saved.
+        One row per row of X. Changes are in percent of the cycles before the change. They are positive if cycles are
+        saved. Columns:
 
-        - ``program``, ``suite``, ``release`` and ``setting``
-        - ``measured`` and ``predicted``: savings
+        - ``program``, ``suite``, ``release`` and ``setting``: as in X
+        - ``measured``: measured change
+        - ``predicted``: predicted change
         - ``low`` and ``high``: ends of the prediction interval
-        - ``constant``: half-width of an interval that is equal for all programs at the same setting
-        - ``cost``: cost of a miss [cycles]
+        - ``constant``: half-width of a simpler prediction interval, which is equal for all programs at the same setting
+        - ``cost``: predicted cost of a miss [cycles]
     """
     parts = []
     for _, rows in X.groupby(by, sort=False):
@@ -133,7 +135,7 @@ def held_out(
 
 
 def coverage(predictions: pd.DataFrame) -> pd.Series:
-    """Summarize how good predictions and their intervals are.
+    """Summarize the errors of predictions.
 
     Parameters
     ----------
@@ -143,17 +145,19 @@ def coverage(predictions: pd.DataFrame) -> pd.Series:
     Returns
     -------
     Series
-        The index has these names. Errors and widths are in percent of all cycles.
+        Errors and widths are in percent of all cycles. Index:
 
-        - ``programs`` and ``changes``: how many
-        - ``holds``: changes inside their interval [%]
-        - ``bias``: mean of predicted minus measured
+        - ``programs``: number of programs
+        - ``changes``: number of changes
+        - ``holds``: changes inside their prediction interval [%]
+        - ``bias``: mean of predicted minus measured change
         - ``error``: mean absolute error
-        - ``nothing``: mean absolute error of the prediction that nothing changes
-        - ``half_width``: median half-width
-        - ``score``: mean interval score. It is the width, plus 20 times the distance of a measurement outside the
-          interval. Less is better (Gneiting and Raftery, Strictly proper scoring rules, JASA 2007).
-        - ``constant_holds`` and ``constant_score``: the same for intervals of constant width
+        - ``nothing``: mean absolute error if no change is predicted
+        - ``half_width``: median half-width of the prediction intervals
+        - ``score``: mean interval score (Gneiting and Raftery, JASA 2007). It is the width, plus 20 times the distance
+        of a
+          measurement outside the prediction interval. Less is better.
+        - ``constant_holds`` and ``constant_score``: ``holds`` and ``score`` of the simpler prediction intervals
     """
     measured, predicted = predictions["measured"], predictions["predicted"]
     low, high = predictions["low"], predictions["high"]
@@ -207,7 +211,7 @@ def _set_widths(model, X, predictions):
 
 
 def _calibrate_constant_widths(X, predictions):
-    """Return the half-width of intervals of constant width [% of all cycles], as a dict by setting."""
+    """Return the half-widths of the simpler prediction intervals [% of all cycles], keyed by setting."""
     errors = (100 * predictions["error"] / X["cycles"]).abs()
     return {setting: _find_largest_quantile(rows, X) for setting, rows in errors.groupby(X["setting"])}
 
@@ -227,7 +231,7 @@ def _find_largest_quantile(values, X):
 
 
 def _score_interval(measured, low, high):
-    """Return the interval score of each measurement, for intervals with probability COVERAGE."""
+    """Return the interval score of each measurement, for prediction intervals with probability COVERAGE."""
     below = (low - measured).clip(lower=0)
     above = (measured - high).clip(lower=0)
     return high - low + _PENALTY * (below + above)

@@ -1,7 +1,6 @@
-"""Predict how the cycles of a program change if its cache misses change.
+"""Predict how the cycles of a program change if the number of cache misses changes.
 
-:func:`predict_change` takes the counts of a run and a change of misses per instruction. It returns a
-:class:`Prediction`.
+:func:`predict_change` takes the counts of a run and the change of misses. It returns a :class:`Prediction`.
 """
 
 from __future__ import annotations
@@ -29,15 +28,16 @@ class Prediction(NamedTuple):
     Attributes
     ----------
     change : float
-        Change of cycles per instruction.
+        Predicted change of cycles per instruction.
     low, high : float
-        Ends of the prediction interval. They are NaN if misses increase, because such intervals were not tested.
+        Ends of the prediction interval of `change`. They are NaN if misses increase. Prediction intervals were tested
+        only for fewer misses.
     cost : float
         Cost of a miss [cycles].
     known : bool
-        True if the program's own intervals determine the cost. Otherwise the cost is mostly based on other programs.
+        True if the counts of the program determine the cost. False if the cost is mostly that of other programs.
     reason : str
-        Reason why the intervals do not determine the cost. Empty if they do.
+        Why the counts of the program do not determine the cost. Empty if they do.
     """
 
     change: float
@@ -57,14 +57,14 @@ def predict_change(
     misses: str | None = None,
     model: PooledCost | None = None,
 ) -> Prediction:
-    """Predict the change of cycles for a change of misses, both per instruction.
+    """Predict how the cycles change if the number of cache misses changes.
 
     Parameters
     ----------
     cycles_run : DataFrame
-        Intervals of a run with cycles, as for :func:`cmlib.cost.rates`.
+        Counts of a run, one row per time interval, with instructions and cycles. See :func:`cmlib.cost.rates`.
     misses_run : DataFrame
-        Intervals of a run with misses of loads. It may be the same run.
+        Counts of a run with instructions and misses of loads. It can be the same run.
     change : float
         Change of misses per instruction. Negative for fewer misses.
     stores_change : float, optional
@@ -72,13 +72,13 @@ def predict_change(
     misses : str, optional
         Column with the misses. Default: misses of loads in the last-level cache.
     model : PooledCost, optional
-        Default: :func:`cmlib.cost.default_cost_model`. It was fitted to 29 programs of SPEC on a Xeon Gold 5120. For
-        another processor or for other misses, use ``default_cost_model(other_processor=True)``.
+        Default: ``default_cost_model()``, which was fitted to 29 programs on a Xeon Gold 5120. For another processor or
+        for misses of another cache, use ``default_cost_model(other_processor=True)``.
 
     Returns
     -------
     Prediction
-        Change of cycles per instruction with its interval, and the cost of a miss.
+        Change of cycles per instruction with a prediction interval, and the cost of a miss.
 
     Raises
     ------
@@ -87,9 +87,7 @@ def predict_change(
 
     Notes
     -----
-    The intervals are calibrated for 90 % of the programs of a new suite, for all cache sizes at once. Their coverage
-    was measured on four suites. The model for each suite was fitted to the other suites. `docs/cost.md` summarizes the
-    results, and `data/cost/coverage.csv` contains them.
+    `docs/cost.md` and `data/cost/coverage.csv` show how often the measured change was inside the prediction interval.
     """
     row = rates_row(rates(cycles_run, misses_run, misses=misses)).assign(change=float(change))
     if stores_change is not None:
@@ -105,12 +103,12 @@ def predict_change(
 
 
 def rates_row(intervals):
-    """Summarize the intervals of a program in one row.
+    """Summarize the time intervals of a program in one row.
 
     Parameters
     ----------
     intervals : DataFrame
-        One row per interval, from :func:`cmlib.cost.rates`.
+        One row per time interval, from :func:`cmlib.cost.rates`.
 
     Returns
     -------
@@ -118,9 +116,9 @@ def rates_row(intervals):
         One row for :class:`cmlib.cost.PooledCost`. Columns:
 
         - ``cycles``, ``misses`` and ``stores``: means per instruction. ``stores`` is 0 if not counted.
-        - ``slope``: slope of cycles over misses [cycles per miss]
+        - ``slope``: additional cycles per additional miss, from :func:`cmlib.cost.slope`
         - ``stderr``: standard error of the slope
-        - ``intervals``: number of intervals
+        - ``intervals``: number of time intervals
     """
     cycles_per_miss, stderr = slope(intervals["cycles"], intervals["misses"])
     means = intervals.mean().reindex(["cycles", "misses", "stores"], fill_value=0.0)
@@ -128,17 +126,17 @@ def rates_row(intervals):
 
 
 def reason_unreliable(row: pd.Series | dict) -> str:
-    """Return why a program's intervals do not determine the cost of a miss.
+    """Return why the counts of a program do not determine the cost of a miss.
 
     Parameters
     ----------
     row : Series or dict
-        Cycles, misses and stores per instruction, slope, stderr and number of intervals, from :func:`rates_row`.
+        Summary of the program, from :func:`rates_row`.
 
     Returns
     -------
     str
-        A clause. For example, "no miss was counted". Empty if the intervals determine the cost.
+        For example, "no miss was counted". Empty if the counts determine the cost.
     """
     if row["misses"] <= 0:
         return "no miss was counted"

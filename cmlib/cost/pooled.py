@@ -1,8 +1,7 @@
 """Model the cost of a cache miss.
 
-:class:`PooledCost` combines two kinds of measurements. The first is the slope of cycles over misses in a program's
-intervals. The second are the costs that were measured for other programs. :func:`default_cost_model` returns a fitted
-model.
+:class:`PooledCost` combines the counts of a program with the costs that were measured for other programs.
+:func:`default_cost_model` returns a fitted model.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _FITTED = ("center_", "spread_", "slope_error_", "store_weight_", "half_width_")
 
 
 class PooledCost:
-    """Predict the change of cycles for a change of misses, both per instruction.
+    """Predict how the cycles of a program change if the number of cache misses changes.
 
     Parameters
     ----------
@@ -43,31 +42,30 @@ class PooledCost:
     noise : float, default 1
         Standard deviation of the cycles between runs [% of the cycles].
     min_std : float, default 4
-        Standard deviation of a prediction if the cost of a miss is known exactly [% of the cycles]. It is above 0
-        because prefetches and misses of stores can change the cycles, too.
+        Smallest standard deviation of a prediction [% of the cycles]. It is above 0 because prefetches and misses of
+        stores change the cycles, too.
 
     Attributes
     ----------
     center_, spread_, slope_error_, store_weight_ : float
-        Constants of the model, which Notes explain. :meth:`fit` sets them.
+        Constants of the model, explained in Notes. :meth:`fit` sets them.
     half_width_ : float
-        Half-width of a prediction interval [standard deviations of the prediction]. :func:`cmlib.cost.learn` sets it.
-        :meth:`fit` does not, because other programs are needed to calibrate it.
+        Half-width of the prediction intervals [standard deviations]. Only :func:`cmlib.cost.learn` sets it.
 
     Notes
     -----
-    Each program has one cost c of a miss of a load [cycles]. The logarithm of c is normally distributed over programs::
+    Each program has one cost c of a miss of a load [cycles]. Over all programs, the logarithm of c is normally
+    distributed::
 
         log c ~ N(log(center * (1 + store_weight * s)), spread²)
 
-    Here s is the number of misses of stores per miss of a load. Misses of stores cost cycles, too. Their cost is
-    included in c.
+    Here s is the number of misses of stores per miss of a load. The cost of these misses is included in c.
 
-    Two limits truncate the distribution. A miss of a load costs no more than the latency of memory. Without misses, the
-    program still takes at least 1/width cycles per instruction.
+    The cost c has two upper limits. It is at most the latency of memory, times ``1 + store_weight * s``. And without
+    misses, the program still takes at least 1/width cycles per instruction.
 
-    The slope of cycles over misses in the program's intervals is a measurement of c. It has Student's t-distribution
-    with location c and scale sqrt(stderr² + (slope_error * slope)²).
+    The slope of the program (additional cycles per additional miss in its time intervals) is a measurement of c. It has
+    Student's t-distribution with location c and scale sqrt(stderr² + (slope_error * slope)²).
     """
 
     half_width_: float
@@ -81,7 +79,7 @@ class PooledCost:
         self.min_std = min_std
 
     def fit(self, X: pd.DataFrame, y: ArrayLike) -> Self:
-        """Fit the constants to programs with changed misses.
+        """Fit the constants to measurements of programs with changed misses.
 
         Only the largest change of each program is used.
 
@@ -105,10 +103,9 @@ class PooledCost:
 
         Notes
         -----
-        The constants maximize their posterior density. It is the product of their priors and of the likelihood of each
-        program. The prior of center is flat. The likelihood of a program is the probability of its slope and of its
-        measured change given c, averaged over c. The variance of a measured change is the sum of two squares: `noise`
-        percent of the cycles, and a tenth of the change.
+        The constants maximize their posterior density. The prior of ``center_`` is flat. The priors of the other
+        constants are log-normal. The likelihood is the probability of each program's slope and measured change. The
+        standard deviation of a measured change combines `noise` and a tenth of the change.
         """
         from scipy.optimize import minimize  # slow to import, and not needed for predictions
 
@@ -138,7 +135,7 @@ class PooledCost:
     def predict(self, X: pd.DataFrame) -> np.ndarray:
         """Predict the change of cycles per instruction.
 
-        At least 1/width cycles per instruction remain after the change.
+        The cycles after the change are at least 1/width per instruction.
 
         Parameters
         ----------
@@ -153,11 +150,10 @@ class PooledCost:
         return np.maximum(predicted, self._find_lowest_change(X))
 
     def predict_interval(self, X: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-        """Return the prediction intervals of the change of cycles per instruction.
+        """Return a prediction interval for each change of cycles per instruction.
 
-        The intervals are calibrated to contain 90 % of the measured changes of the cache size. They contain more than
-        that. If prefetchers are switched off, they mostly contain less. `data/cost/coverage.csv` has the measured
-        shares.
+        The prediction intervals are made for 90 % of the programs. `data/cost/coverage.csv` shows for how many measured
+        changes they were right. If prefetchers are switched off, they are mostly right for less than 90 %.
 
         Parameters
         ----------
@@ -183,10 +179,9 @@ class PooledCost:
         return np.maximum(predicted - half_width, self._find_lowest_change(X)), predicted + half_width
 
     def scale(self, X: pd.DataFrame) -> np.ndarray:
-        """Return the standard deviations of the predictions [cycles per instruction].
+        """Return the standard deviation of each prediction [cycles per instruction].
 
-        The variance of a prediction is the sum of two variances. The first is the variance of the cost of a miss. The
-        second is the square of `min_std` percent of the cycles.
+        It combines the standard deviation of the cost of a miss with `min_std`.
 
         Parameters
         ----------
@@ -201,18 +196,21 @@ class PooledCost:
         return np.hypot(std_by_cost, self.min_std / 100 * X["cycles"]).to_numpy()
 
     def posterior(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Compute the distribution of the cost of a miss, given the slope of each program.
+        """Estimate the cost of a miss of each program.
 
         Parameters
         ----------
         X : DataFrame
-            As for :meth:`fit`. The column ``change`` is not needed.
+            One row per program or change, as for :meth:`fit`. The column ``change`` is not needed.
 
         Returns
         -------
         DataFrame
-            One row per row of X. Columns: ``cost`` and ``sd``, mean and standard deviation [cycles per miss]; and
-            ``limit``, the largest possible cost.
+            One row per row of X, in cycles per miss. Columns:
+
+            - ``cost``: mean of the posterior distribution
+            - ``sd``: standard deviation of the posterior distribution
+            - ``limit``: largest possible cost
         """
         weights = self._weigh_costs(X, self.center_, self.spread_, self.slope_error_, self.store_weight_)
         weights /= weights.sum(axis=1, keepdims=True)
@@ -267,11 +265,10 @@ class PooledCost:
         return np.minimum(1 / self.width - X["cycles"].to_numpy(), 0)
 
     def _convert_change(self, X):
-        """Return the change of misses per instruction that is multiplied by the cost of a miss.
+        """Return the change of misses that is multiplied by the cost of a miss.
 
-        The cost of a miss of a load includes the cost of the misses of stores. If the change of the misses of stores is
-        known, the two changes are added with their weights. The sum is divided by the weight of one miss of a load with
-        its misses of stores.
+        Without the column ``stores_change``, it is the change of the misses of loads. Otherwise it is the weighted mean
+        of both changes, in units of one miss of a load with its misses of stores.
         """
         change = X["change"]
         if "stores_change" not in X:
@@ -282,17 +279,15 @@ class PooledCost:
 
 @cache
 def default_cost_model(*, other_processor: bool = False) -> PooledCost:
-    """Return the fitted model of cmlib.
+    """Return a model that was fitted to all programs of :func:`cmlib.cost.changes`.
 
-    It was fitted to all programs of :func:`cmlib.cost.changes` with ``tools/make_cost_tables.py``. Its constants are in
-    `data/cost/models.csv`.
+    The constants are in `data/cost/models.csv`. The program ``tools/make_cost_tables.py`` computes them.
 
     Parameters
     ----------
     other_processor : bool, default False
-        True for another processor, or for another kind of misses, than in the measurements. This model does not use the
-        costs of the measured programs. All logarithms of the cost are equally probable before the slope is known, from
-        one cycle to the latency of memory.
+        True for another processor, or for misses of another cache. The costs of the measured programs are then not
+        used. All costs up to the latency of memory are equally probable on a logarithmic scale.
 
     Returns
     -------

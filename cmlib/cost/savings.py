@@ -1,7 +1,7 @@
-"""Estimate the cycles that a program would save without the misses of a cache.
+"""Estimate how many cycles a program would save if a cache had no misses.
 
 :func:`savings_without_misses` takes the counts of a program's runs and returns one entry per cache.
-:func:`range_over_latencies` returns the savings for several latencies of memory.
+:func:`range_over_latencies` computes the savings for several latencies of memory.
 """
 
 from __future__ import annotations
@@ -42,22 +42,21 @@ def savings_without_misses(
     ghz: float | None = None,
     shares: pd.DataFrame | None = None,
 ) -> list[dict]:
-    """Estimate the cycles that a program would save without the misses of each cache.
-
-    The savings are estimated from the slope of cycles over misses in the program's intervals.
+    """Estimate how many cycles a program would save if a cache had no misses.
 
     Parameters
     ----------
     runs : sequence of (DataFrame, DataFrame)
-        Counts and running shares of each run: one row per interval, one column per event. A running share is the
-        fraction of the interval in which the event was counted (0–1). Runs without instructions or cycles are ignored.
+        Counts and running shares of each run. Both have one row per time interval and one column per event. A running
+        share is the fraction of the interval in which the event was counted (0–1). Runs without instructions or cycles
+        are ignored.
     costs : cmlib.topdown.costs.Costs
-        Costs and kinds of the processor's events, from :func:`cmlib.topdown.read_costs`.
+        Latencies and kinds of the processor's events, from :func:`cmlib.topdown.read_costs`.
     ghz : float, optional
         Clock [GHz] that converts latencies from ns to cycles. Default: the processor's fastest clock.
     shares : DataFrame, optional
-        Bounds of the slots by category, from :func:`cmlib.topdown.bounds`. The upper bound of the back end limits the
-        savings. For events that also count misses of code, the upper bound of the front end is added.
+        Lower and upper bound of the lost slots by category, from :func:`cmlib.topdown.bounds`. A saving is at most the
+        upper bound of the back end. If the event also counts misses of code, the upper bound of the front end is added.
 
     Returns
     -------
@@ -65,20 +64,16 @@ def savings_without_misses(
         One entry per cache with counted misses. Numbers are medians over the runs. Keys:
 
         - ``without``: the misses, for example ``L2 misses``
-        - ``event``: the event that is used
-        - ``counts``: what the event counts
+        - ``event``: event that counts the misses
+        - ``counts``: description of this event
         - ``overstates``: True if the event counts more than misses of loads
-        - ``percent``: cycles saved [% of all cycles] at the nominal latency of the processor. None if not known
-        - ``low`` and ``high``: range over plausible latencies of memory, 200 to 790 cycles. It is not a confidence
-          interval.
-        - ``reason``: reason why no estimate is possible. Empty if there is an estimate
+        - ``percent``: cycles saved [% of all cycles] at the processor's typical latency. None if not known.
+        - ``low`` and ``high``: smallest and largest saving for latencies of memory from 200 to 790 cycles. This is not
+        a
+          confidence interval. None if not known.
+        - ``reason``: why no estimate is possible. Empty if there is an estimate.
         - ``runs``: number of runs with an estimate
         - ``of_runs``: number of all runs
-
-    Notes
-    -----
-    The model is ``default_cost_model(other_processor=True)``. It does not use the costs of other programs, because
-    these were measured on another processor.
     """
     estimates = {}
     for counts, running in runs:
@@ -111,10 +106,10 @@ def _select_usable(counts, event):
 
 
 def _combine_runs(misses, estimates_by_event, n_runs, shares):
-    """Combine the estimates of all runs for one cache to an entry of :func:`savings_without_misses`.
+    """Return the entry of :func:`savings_without_misses` for one cache.
 
-    `estimates_by_event` has the results of :func:`_estimate_from_run` for each event, with the mean running share
-    added. The best event is used. `shares` limits the savings; it may be None.
+    `estimates_by_event` has the results of :func:`_estimate_from_run` for each event of the cache, with the mean
+    running share. The best event is used.
     """
     event = max(estimates_by_event, key=lambda event: _rate_event(event, estimates_by_event[event]))
     estimates = estimates_by_event[event]
@@ -196,10 +191,10 @@ def _limit_to_own_range(saving):
 
 
 def _estimate_from_run(counts, event, latency):
-    """Estimate the savings of one run without the misses of an event.
+    """Estimate how many cycles one run would save without the misses of an event.
 
-    `latency` is the nominal latency of a miss [cycles]. Returns a dict of ``percent``, ``low`` and ``high`` [% of the
-    cycles] and ``reason``. The first three are None if a reason prevents the estimate.
+    `latency` is the typical latency of a miss [cycles]. Returns a dict of ``percent``, ``low`` and ``high`` [% of the
+    cycles] and ``reason``. If there is a reason against an estimate, the other three values are None.
     """
     rows = rates_row(rates(counts, counts, misses=event))
     row = rows.iloc[0]
@@ -222,7 +217,7 @@ def _estimate_from_run(counts, event, latency):
 
 
 def range_over_latencies(model, rows, nominal):
-    """Compute the savings for plausible latencies of memory.
+    """Compute savings for several latencies of memory.
 
     Parameters
     ----------
@@ -231,16 +226,16 @@ def range_over_latencies(model, rows, nominal):
     rows : DataFrame
         One row per program, as for :meth:`PooledCost.fit`.
     nominal : float
-        Nominal latency [cycles].
+        Typical latency [cycles].
 
     Returns
     -------
     DataFrame
-        One row per row of `rows`. Savings in percent of the cycles:
+        One row per row of `rows`, in percent of the cycles. Columns:
 
-        - ``percent``: estimate at the nominal latency
-        - ``low``: lower end of the prediction interval at the shortest plausible latency
-        - ``high``: upper end of the prediction interval at the longest plausible latency
+        - ``percent``: saving at the typical latency
+        - ``low``: lower end of the prediction interval at the shortest latency (200 cycles)
+        - ``high``: upper end of the prediction interval at the longest latency (790 cycles)
     """
     shortest, longest = (_copy_with_latency(model, latency) for latency in _PLAUSIBLE_LATENCIES)
     percent_per_cycle = -100 / rows["cycles"]

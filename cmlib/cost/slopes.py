@@ -1,7 +1,7 @@
-"""Compute cycles and misses per instruction, and the slope of cycles over misses.
+"""Compute how many cycles one more cache miss costs in the time intervals of a program.
 
-:func:`rates` takes the counts of a run and returns one row per interval. :func:`slope` returns the slope and the
-standard error.
+:func:`rates` computes cycles and misses per instruction. :func:`slope` fits a straight line to them and returns the
+slope with a standard error.
 """
 
 import numpy as np
@@ -19,27 +19,28 @@ _COLUMN_NAMES = yaml_beside(
 
 
 def rates(cycles_run: pd.DataFrame, misses_run: pd.DataFrame, *, misses: str | None = None) -> pd.DataFrame:
-    """Compute cycles and misses per instruction in each interval.
+    """Compute cycles and misses per instruction in each time interval.
 
     Cycles and misses may come from two runs of the same program.
 
     Parameters
     ----------
     cycles_run : DataFrame
-        One row per interval. Columns: instructions, cycles and optionally misses of stores. Counts may be cumulative.
-        Column names are names of perf (``LLC-store-misses``) or constants of its interface
+        One row per time interval. Columns: instructions, cycles and optionally misses of stores. The counts may be
+        cumulative. Column names are names of perf (``LLC-store-misses``) or constants of its interface
         (``#PERF_COUNT_HW_CACHE_LL_MISS_W``). Rows with a NaN are ignored.
     misses_run : DataFrame
-        Instructions and misses of loads. It may be `cycles_run`. The misses of another run are interpolated at equal
-        shares of all instructions.
+        One row per time interval. Columns: instructions and misses of loads. It can be `cycles_run`. Otherwise the
+        misses are interpolated: the time intervals of `cycles_run` start and end at the same fractions of all
+        instructions.
     misses : str, optional
         Column with the misses. Default: misses of loads in the last-level cache.
 
     Returns
     -------
     DataFrame
-        Columns ``cycles``, ``misses`` and, if counted, ``stores``, per instruction. Intervals with less than half of
-        the median number of instructions are left out.
+        Columns ``cycles``, ``misses`` and, if counted, ``stores``, per instruction. A time interval is left out if it
+        has less than half of the median number of instructions.
 
     Raises
     ------
@@ -65,7 +66,7 @@ def slope(cycles: ArrayLike, misses: ArrayLike) -> tuple[float, float]:
     Parameters
     ----------
     cycles, misses : array-like of float, shape (n_intervals,)
-        Cycles and misses per instruction, in the order of the intervals.
+        Cycles and misses per instruction, in the order of the time intervals.
 
     Returns
     -------
@@ -76,11 +77,10 @@ def slope(cycles: ArrayLike, misses: ArrayLike) -> tuple[float, float]:
 
     Notes
     -----
-    Parts of 1, 2, 4, … intervals are compared with their neighbors (Haar wavelets). Each length is a time scale. The
-    slope is a weighted least-squares fit to the differences of all scales. The weight of a scale is the squared
-    correlation of the differences of cycles and misses. This correlation is low if misses do not cause the cycles. It
-    is also low if cycles and misses are from two runs that are not aligned. The standard error is estimated by leaving
-    out one scale at a time (jackknife).
+    Neighboring parts of 1, 2, 4, … time intervals are compared (Haar wavelets). Each length is a time scale. The slope
+    is a weighted least-squares fit to the differences of all time scales. The weight of a time scale is the squared
+    correlation between the differences of the cycles and those of the misses. The standard error is estimated by
+    leaving out one time scale at a time (jackknife).
     """
     sums_by_scale = []
     for cycle_differences, miss_differences in zip(
@@ -124,9 +124,9 @@ def _compute_differences(values):
 
 
 def _select_counts(run, needed, optional=(), *, named=None):
-    """Return the counts of each interval, with the columns `needed` and, if counted, `optional`.
+    """Return the counts of each time interval in columns with the names `needed` and `optional`.
 
-    `named` has the columns of `run` to use for some of these names. Raises InputError if a needed column is missing.
+    `named` gives the column of `run` for some of these names. Raises InputError if a needed column is missing.
     """
     column_by_plain_name = {_simplify_name(column): column for column in run.columns}
     columns = dict(named or {})

@@ -1,8 +1,8 @@
-"""Read what an event costs on each processor [cycles], for example a cache miss.
+"""Read how many cycles an event costs on each processor.
 
-:func:`read_costs` takes the name of a processor and returns its :class:`Costs`: width, latencies, and the kinds of its
-events. The section "Costs" of `data/topdown/README.md` describes the files. The costs of an unknown processor have the
-widest ranges.
+:func:`read_costs` takes the name of a processor and returns :class:`Costs`. It contains the slots per cycle, the
+latencies, and the kinds of events. For an unknown processor, the costs are wide ranges. The section "Costs" of
+`data/topdown/README.md` describes the files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Costs:
-    """What an event costs on one processor.
+    """Costs of the events of one processor.
 
     Attributes
     ----------
@@ -29,26 +29,26 @@ class Costs:
     source : str
         Where the numbers are from.
     table : str
-        Name of the processor's top-down table. Empty if it has none.
+        Name of the processor's top-down table. Empty if it has no table.
     width : tuple of float
-        Smallest and largest number of slots per cycle. They differ only if the processor is not known.
+        Smallest and largest number of slots per cycle. Both are equal if the processor is known.
     ghz : float
-        The fastest clock [GHz]. It is used if the clock of the recording is not known.
+        Fastest clock [GHz].
     latency : dict of str to (float, float)
-        Latency by name, for example ``L2`` or ``memory``. It is the sum of a number of cycles and a number of
+        Latencies by name, for example ``L2`` or ``memory``. A latency is a number of cycles plus a number of
         nanoseconds.
     restart : tuple of float
         Smallest and largest number of cycles that a mispredicted branch costs.
     fused : bool
-        True if an instruction and a branch can become one op.
+        True if the processor can combine an instruction and a branch to one operation.
     kinds : dict of str to str
-        Kind of an event, for example ``L2 miss``. The key is the event's name or a pattern, in the spelling of
-        :func:`cmlib.spelling.spelling`.
+        Kind of each event, for example ``L2 miss``. The keys are event names in the spelling of
+        :func:`cmlib.spelling.spelling`. They may contain wildcards: ``*`` stands for any characters.
     decide : dict of str to list
-        Events that count a category, by category. An event is a name. If perf does not know the name, it is a dict of
-        ``name`` and ``code``. The key ``with`` has events that must be counted together with the others.
+        Events that count a category of slots, by category. An event is a name. If perf does not know the name, it is a
+        dict of ``name`` and ``code``. The key ``with`` has events that must be counted together with the others.
     metrics : dict of str to str
-        Name of perf's metric group for level 1 of the top-down account, by processor. It is used if `decide` is empty.
+        Names of perf's metric groups for the top-down categories, by processor. They are used if `decide` is empty.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Costs:
     metrics: dict
 
     def kind(self, event):
-        """Return the kind of an event, for example ``L2 miss``, or None.
+        """Return the kind of an event, for example ``L2 miss``.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Costs:
         Returns
         -------
         str or None
-            Kind of the event's name, or else of the first pattern that matches the name. None if no pattern matches.
+            None if the kind is not known.
         """
         name = spelling(event)
         if name in self.kinds:
@@ -87,14 +87,15 @@ class Costs:
         Parameters
         ----------
         text : str or float
-            A number, or a formula with names of latencies and ``slot``. ``any`` is a cost without limit.
+            A number, or a formula with the names of latencies. In a formula, ``slot`` is the duration of one slot. The
+            word ``any`` is a cost without limit.
         ghz : float, optional
             Clock [GHz] that converts nanoseconds to cycles. Default: the processor's fastest clock.
 
         Returns
         -------
         least, most : float
-            They differ only if the cost contains ``slot`` and the width is not known. Both are infinite for ``any``.
+            Smallest and largest number of cycles. Both are infinite for ``any``.
         """
         values = {name: least + ns * (ghz or self.ghz) for name, (least, ns) in self.latency.items()}
         values["any"] = float("inf")
@@ -102,9 +103,9 @@ class Costs:
         return tuple(float(evaluate(str(text), values | {"slot": slot})) for slot in (min(slots), max(slots)))
 
     def charges(self, event):
-        """Return True if events of this kind cost cycles.
+        """Return True if an event can cost cycles.
 
-        On an unknown processor, events of unknown kinds may cost cycles, too.
+        On an unknown processor, it is also True if the kind of the event is not known.
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
-"""Estimate the share of the cycles that events with a known cost take.
+"""Estimate the share of the cycles that mispredicted branches and cache misses cost.
 
-:func:`split_cycles` multiplies counts by costs. For example, it multiplies mispredicted branches by the restart penalty
-of the core. It returns a list of :class:`CycleShare`: useful work, each kind of event, and the remaining cycles. Each
-share is a range over plausible costs, not a confidence interval. The shares add up to all cycles.
+:func:`split_cycles` multiplies the number of events by the cost of one event. It returns a list of :class:`CycleShare`:
+useful work, each kind of event, and the remaining cycles. Each share is a range, because the cost of an event is a
+range. It is not a confidence interval.
 """
 
 from dataclasses import dataclass, replace
@@ -62,7 +62,7 @@ class EventCost:
     each : tuple of float
         Smallest and largest cost of one event [cycles].
     low, high : float
-        Share of the cycles (0–1) at the smallest and at the largest cost.
+        Smallest and largest cost of all events [share of the cycles, 0–1].
     """
 
     event: str
@@ -83,23 +83,23 @@ class EventCost:
 
 @dataclass(frozen=True)
 class CycleShare:
-    """A share of the cycles, as a range over plausible costs.
+    """A share of the cycles, as a range.
 
     Attributes
     ----------
     name : str
-        For example ``useful work``, ``mispredicted branches`` or ``data misses``. ``not separated`` for the remaining
-        cycles.
+        For example ``useful work``, ``mispredicted branches`` or ``data misses``. The remaining cycles are called
+        ``not separated``.
     category : str
         Top-down category with advice for this share. Empty for useful work and for the remaining cycles.
     low, high : float
-        Share of the cycles (0–1).
+        Smallest and largest share (0–1).
     width : tuple of float or None
-        Smallest and largest number of instructions that can begin per cycle. None except for useful work.
+        Smallest and largest number of instructions that the processor can begin per cycle. Only for useful work.
     events : tuple of EventCost
         The counted events.
     contains : tuple of str
-        Names of the losses in the remaining cycles. Empty for other shares.
+        Possible causes of the remaining cycles, for example "memory". Empty for other shares.
     """
 
     name: str
@@ -111,16 +111,20 @@ class CycleShare:
     contains: tuple[str, ...] = ()
 
     def weight(self):
-        """Return the share of the cycles (0–1) that is compared with thresholds.
+        """Return an estimate of the share (0–1), for comparisons with thresholds.
 
-        For events that certainly cost cycles, this is the middle of the range. Misses may be hidden by other work. Only
-        a quarter of their latency is used, because a last-level miss cost at most 110 cycles in 605 recordings of SPEC.
+        It is the middle of the range if the events certainly cost cycles. Misses may cost nothing, because other work
+        can continue. Their estimate is a quarter of the largest cost: in 605 recordings of SPEC, a last-level miss cost
+        at most 110 cycles.
         """
         weights = [(event.low + event.high) / 2 if event.low else event.high / 4 for event in self.events]
         return min(self.high, sum(weights))
 
     def label(self):
-        """Return the name for the first column of a table."""
+        """Return the name of the share for a row of a table.
+
+        The name of useful work includes the width. The remaining cycles are named after their possible causes.
+        """
         if self.name == REST:
             return ", ".join(self.contains)
         if self.name == USEFUL:
@@ -129,19 +133,18 @@ class CycleShare:
 
 
 def split_cycles(totals, costs, shares, counts, *, ghz=None):
-    """Estimate the share of the cycles that each kind of event takes.
+    """Estimate the share of the cycles that each kind of event costs.
 
     Parameters
     ----------
     totals : DataFrame
-        Events per cycle (column ``rate``), one row per event, from :func:`cmlib.topdown.totals`. Events that do not
-        count what their names say must be removed.
+        Events per cycle (column ``rate``), one row per event, from :func:`cmlib.topdown.totals`.
     costs : cmlib.topdown.costs.Costs
         Costs and kinds of the processor's events, from :func:`cmlib.topdown.read_costs`.
     shares : DataFrame
-        Bounds of the slots by category, from :func:`cmlib.topdown.bounds`.
+        Lower and upper bound of the slots in each category, from :func:`cmlib.topdown.bounds`.
     counts : dict of str to float
-        Number of events in a run.
+        Number of events in a run, keyed by event name.
     ghz : float, optional
         Clock [GHz] that converts the latency of memory to cycles. Default: the processor's fastest clock.
 
@@ -195,11 +198,13 @@ def usual_width(costs):
     Parameters
     ----------
     costs : cmlib.topdown.costs.Costs
+        Costs of the processor.
 
     Returns
     -------
     least, most : float
-        Both are equal if the processor is known. Otherwise the range is limited to the usual widths.
+        Both are equal if the processor is known. For an unknown processor, at least 4 and at most 8, as on most
+        processors.
     """
     least, most = costs.width
     if least == most:
@@ -214,7 +219,7 @@ def _describe_width(width):
 
 
 def _find_events(totals, costs, counts, ghz):
-    """Return the cost of each kind of event as a dict of EventCost.
+    """Return the cost of each kind of event, keyed by kind.
 
     If several events of a kind were counted, the event with the largest cost is used.
     """
@@ -260,7 +265,7 @@ def _find_latency(name, costs, ghz):
 
 
 def _limit_share(name, events, limit):
-    """Add up the costs of some events to a share of at most `limit`."""
+    """Return the sum of the costs of some events, limited to `limit`."""
     high = min(1.0, limit, sum(event.high for event in events))
     low = min(high, sum(event.low for event in events))
     return CycleShare(name, _ADVICE[name], low, high, events=tuple(events))

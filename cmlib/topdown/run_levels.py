@@ -1,7 +1,7 @@
-"""Compute the levels of a run. Levels are figures such as seconds, clock and instructions per second.
+"""Compute figures of a run, for example seconds, clock and instructions per second.
 
-:func:`levels` takes the counts of one run. :func:`levels_of_runs` takes several runs and returns medians of the levels,
-the miss ratios and the counts. A figure is left out if its events were not counted.
+The figures are called levels. :func:`levels` takes the counts of one run. :func:`levels_of_runs` takes several runs and
+returns medians of the levels, the miss ratios and the counts. A figure is left out if its events were not counted.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Write the sentences of a summary from its numbers.
+"""Write the sentences of a summary from the numbers.
 
-The functions take parts of the summary, which `docs/summary.md` describes, and return text in Markdown. Shares are in
-percent. To change a sentence of ``cmlib summarize``, edit this module.
+Each function takes a part of the summary and returns Markdown. `docs/summary.md` describes the parts. To change a
+sentence of ``cmlib summarize``, edit this module.
 """
 
 from cmlib.topdown.category_tables import LOSSES
@@ -26,16 +26,16 @@ _UNKNOWN_WIDTH = 99.5  # if the bounds of retired slots are wider [%], the numbe
 
 
 def describe_slots(account, unbounded, printed):
-    """Describe where the slots went, and which category limits the program.
+    """Describe how the slots were used, and which loss is the largest.
 
     Parameters
     ----------
     account : dict
-        The part ``account`` of the summary, without its texts.
+        The key ``account`` of the summary, without texts.
     unbounded : list of str
-        Losses that no event bounds.
+        Losses about which nothing is known.
     printed : dict of str to float
-        Shares that the recording tool printed, by category.
+        Shares that the recording tool printed, keyed by category.
 
     Returns
     -------
@@ -67,17 +67,17 @@ def describe_slots(account, unbounded, printed):
 
 
 def describe_disputed(account):
-    """Describe the printed shares that are not used, and the reason.
+    """Describe the printed shares that are ignored, and the reason.
 
     Parameters
     ----------
     account : dict
-        The part ``account`` of the summary.
+        The key ``account`` of the summary.
 
     Returns
     -------
     str
-        A clause. Empty if all printed shares are used.
+        Empty if no printed shares are ignored.
     """
     if not account["disputed"]:
         return ""
@@ -90,16 +90,16 @@ def describe_disputed(account):
 
 
 def describe_advice(entry, other_categories, saved):
-    """Describe an entry of advice, and the largest saving.
+    """Describe what to try, and how many cycles this can save.
 
     Parameters
     ----------
     entry : dict
         Keys: ``category``, ``action`` and ``at_most`` (largest saving [% of the cycles], or None).
     other_categories : sequence of str
-        Categories that may take more slots.
+        Categories that may be larger losses.
     saved : dict or None
-        Estimated saving without some misses, from :func:`cmlib.cost.savings_without_misses`.
+        Saving without the misses of a cache, from :func:`cmlib.cost.savings_without_misses`.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def describe_advice(entry, other_categories, saved):
 
 
 def describe_misses(savings, noun="cycles"):
-    """Describe the savings without the misses of each cache.
+    """Describe how many cycles would be saved if a cache had no misses.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def describe_misses(savings, noun="cycles"):
     Returns
     -------
     list of str
-        One clause per estimate. If there is no estimate for some caches, one more clause per reason.
+        One text per cache with an estimate. Then one text per reason why other caches have no estimate.
     """
     clauses = [_describe_saving(row, noun) for row in savings if not row["reason"]]
     for reason in sorted({row["reason"] for row in savings if row["reason"]}, key=str.lower):
@@ -187,16 +187,17 @@ def describe_contrast(described, reference, changes, is_slower, losses, changed)
 
 
 def describe_levels(levels):
-    """Join the levels with their units to one line.
+    """Write figures with units in one line.
 
     Parameters
     ----------
     levels : dict of str to float
-        Figures of a run, for example ``seconds``.
+        Figures of a run. For example, ``seconds`` is the elapsed time [s].
 
     Returns
     -------
     str
+        For example, ``10 s · IPC 0.8``.
     """
     texts = []
     for name, value in levels.items():
@@ -206,14 +207,14 @@ def describe_levels(levels):
 
 
 def describe_counts(counts, instructions):
-    """Join the counts to one line, with the counts per 1,000 instructions in brackets.
+    """Write counts in one line.
 
     Parameters
     ----------
     counts : dict of str to float
-        Count by event.
+        Counts, keyed by event name.
     instructions : float or None
-        Number of instructions. None if not known.
+        Number of instructions. If it is known, the counts per 1,000 instructions follow in brackets.
 
     Returns
     -------
@@ -234,16 +235,17 @@ def describe_counts(counts, instructions):
 
 
 def describe_miss_ratios(ratios):
-    """Join the miss ratios to one line.
+    """Write miss ratios in one line.
 
     Parameters
     ----------
     ratios : dict of str to float
-        Misses [% of the accesses], by the name of the access.
+        Misses in percent of the accesses. A key names the accesses, for example ``branches``.
 
     Returns
     -------
     str
+        For example, ``Misses: 2 % of branches``.
     """
     texts = []
     for access, percent in ratios.items():
@@ -255,7 +257,7 @@ def describe_miss_ratios(ratios):
 
 
 def describe_no_answer(hardly_ran):
-    """Return the sentence that the counts do not show what limits the program."""
+    """Write that the counts do not show what limits the program."""
     text = "these counts do not show what limits it"
     return f"{text}: this kind of core hardly ran" if hardly_ran else text
 
