@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from cmlib.collect import record
+from cmlib.collect.record.execute import run_supervised
 from cmlib.collect.schedule import Plan, make_plans
 from cmlib.errors import CmlibError, InterpreterError
 from cmlib.io import perf
@@ -241,6 +242,18 @@ def test_killed_at_any_moment_it_loses_at_most_the_run_in_progress(best_perf, tm
         f"soft-p{i}-0{part}" for i in range(6) for part in (0, 1)
     }
     assert len(survived) + len(made) == 12 and leftovers(tmp_path) == []
+
+
+def test_a_command_inherits_neither_open_files_nor_ignored_signals(tmp_path):
+    command = ["sh", "-c", "grep SigIgn /proc/self/status; ls /proc/self/fd; exit 3"]
+    with (
+        open(tmp_path / "lock", "w") as lock,
+        run_supervised(command, lock=lock.fileno(), stdout=subprocess.PIPE, text=True) as process,
+    ):
+        _, ignored, *descriptors = process.stdout.read().split()
+        assert process.wait() == 3
+    assert not int(ignored, 16) & (1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1)
+    assert descriptors == ["0", "1", "2", "3"]  # the last is the folder that is listed
 
 
 RECORDS_LONG = """
