@@ -1,4 +1,7 @@
-"""Read marks: lines with the name, start and end of a program or phase in a recording."""
+"""Read marks: names of time ranges in a recording.
+
+:func:`read_marks` reads a file with the name, start and end of each mark. A mark is a program or a phase.
+"""
 
 import re
 from dataclasses import dataclass
@@ -10,23 +13,24 @@ from cmlib.io.archive.programs import RecordError
 
 _NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")
 _NS_OF_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
-# A unit at the end of a heading's field: `start_ms`, `end (ns)`.
+# Unit at the end of a column's name, as in `start_ms` and `end (ns)`.
 _UNIT = re.compile(r"[(\[_ -](s|ms|us|µs|ns)[)\]]?$", re.IGNORECASE)
-_EPOCH_NS = 10**17  # larger times are nanoseconds since 1970: 10**17 ns were over in 1973
+_EPOCH_NS = 10**17  # larger times are nanoseconds since 1970. This one was in 1973
 _MOST_BYTES = 4 << 20
 _FORMAT = "A mark is a line `name,start,end`, in seconds, or in the unit of a heading such as `name,start_ns,end_ns`."
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Name and times of a piece of a recording.
+    """Named time range in a recording.
 
     Attributes
     ----------
     name : str
-        Name of the program or phase, of letters, digits, ``.``, ``_`` and ``-``.
+        Name of the program or phase. It consists of letters, digits, ``.``, ``_`` and ``-``.
     start_ns, end_ns : int
-        Nanoseconds since the start of the recording, or since 1970 if the start is 10¹⁷ or more.
+        Start and end [ns]. They are relative to 1970 if the start is at least 10¹⁷, otherwise to the start of the
+        recording.
     """
 
     name: str
@@ -34,17 +38,17 @@ class Mark:
     end_ns: int
 
     def convert_to_seconds(self, begin_ns: int | None) -> tuple[float, float]:
-        """Return the start and the end since the start of the recording [s].
+        """Return the start and the end in seconds.
 
         Parameters
         ----------
         begin_ns : int or None
-            Start of the recording [ns since 1970], which is subtracted from times since 1970. If None, times since
-            1970 stay as they are.
+            Start of the recording [ns since 1970]. None if unknown.
 
         Returns
         -------
         start_s, end_s : float
+            Seconds since the start of the recording. If it is unknown, times relative to 1970 remain so.
         """
         origin_ns = 0
         if begin_ns is not None and self.is_since_1970():
@@ -52,21 +56,24 @@ class Mark:
         return (self.start_ns - origin_ns) / 1e9, (self.end_ns - origin_ns) / 1e9
 
     def is_since_1970(self) -> bool:
-        """Return whether the times are since 1970 instead of since the start of the recording."""
+        """Return True if the times are relative to 1970."""
         return self.start_ns >= _EPOCH_NS
 
 
 def read_marks(file: str | Path) -> list[Mark]:
-    """Read the marks in a file of lines ``name,start,end``.
-
-    Fields are separated by commas, semicolons, tabs or blanks. Lines that begin with ``#`` are comments. A heading may
-    stand above the marks, also as a comment, and name the unit of the times: s, ms, µs (us) or ns. Without a unit,
-    times are in seconds, or in nanoseconds if the number is 10¹⁷ or more. Characters that a :class:`Mark`'s name can't
-    have are replaced by ``_``.
+    """Read the marks in a text file.
 
     Parameters
     ----------
     file : path
+        Text file with one line ``name,start,end`` per mark:
+
+        - Columns are separated by commas, semicolons, tabs or blanks.
+        - A first line with the names of the columns is optional. It can give the unit of the times: s, ms, us or ns.
+          For example, ``name,start_ms,end_ms``.
+        - Without a unit, times are in seconds. Times of at least 10¹⁷ are in nanoseconds since 1970.
+        - Lines that begin with ``#`` are comments.
+        - Special characters in names are replaced by ``_``.
 
     Returns
     -------
@@ -75,14 +82,13 @@ def read_marks(file: str | Path) -> list[Mark]:
     Raises
     ------
     RecordError
-        If the file can't be read, is larger than 4 MiB, has no mark, or has a line that is neither a heading, a comment
-        nor a mark.
+        If the file cannot be read, is larger than 4 MiB, contains no mark, or contains an invalid line.
     """
     with errors_as(RecordError, file):
         content = decompress(read_file(Path(file)), file)
-    if (n_bytes := len(content)) > _MOST_BYTES:
+    if len(content) > _MOST_BYTES:
         raise RecordError(
-            f"{file} has {n_bytes:,} bytes, and a file of marks {_MOST_BYTES:,} at most. {_FORMAT}"
+            f"{file} has {len(content):,} bytes, and a file of marks {_MOST_BYTES:,} at most. {_FORMAT}"
         )
     marks = []
     unit = None
@@ -96,7 +102,7 @@ def read_marks(file: str | Path) -> list[Mark]:
         if not (marks or has_heading or has_times):
             named_unit = _find_unit(fields)
             if is_comment:
-                unit = unit or named_unit  # of several comments, the first that names a unit counts
+                unit = unit or named_unit  # the first comment with a unit is used
             else:
                 unit = named_unit or unit
                 has_heading = True
@@ -108,21 +114,22 @@ def read_marks(file: str | Path) -> list[Mark]:
 
 
 def _split_fields(line: str) -> list[str]:
-    """Split a line at commas, semicolons, tabs or blanks: the first of these that it has."""
+    """Split a line at its commas, or else at its semicolons, tabs or blanks."""
     separator = next((character for character in (",", ";", "\t") if character in line), None)
     return [field.strip().strip('"') for field in line.strip().split(separator)]
 
 
 def _find_unit(heading: list[str]) -> str | None:
-    """Return the unit of the times, which a field of the heading behind the first names; None if none does."""
-    for field in heading[1:]:
-        if match := _UNIT.search(field):
+    """Return the unit in the names of the columns; None if they contain no unit."""
+    for name in heading[1:]:
+        match = _UNIT.search(name)
+        if match:
             return match[1].lower()
     return None
 
 
 def _parse_mark(file: str | Path, line_number: int, fields: list[str], unit: str | None) -> Mark:
-    """Make a mark of the fields of a line; RecordError if they are not a name and two times."""
+    """Parse the fields of a line; raise RecordError if they are not a name and two times."""
     if len(fields) != 3 or not all(_NUMBER.fullmatch(field) for field in fields[1:]):
         raise RecordError(f"{file}, line {line_number}: {' '.join(fields)[:80]!r} is no mark. {_FORMAT}")
     raw_name, start, end = fields
@@ -137,7 +144,7 @@ def _parse_mark(file: str | Path, line_number: int, fields: list[str], unit: str
 
 
 def _convert_to_ns(number: str, unit: str | None) -> int:
-    """Convert a time to nanoseconds; without a unit, it is in ns if it is 10¹⁷ or more, else in seconds."""
+    """Convert a time to nanoseconds. Without a unit, large times are nanoseconds and other times are seconds."""
     time = Decimal(number)
     if unit is None:
         unit = "ns" if time >= _EPOCH_NS else "s"

@@ -1,8 +1,7 @@
-"""The recording of one run, or of the totals of several, in memory: counts, running shares, intervals and metadata.
+"""Represent a recording in memory: counts, running shares and metadata.
 
-:func:`make_recording` makes a :class:`Recording` of two tables and metadata. A running share (0 to 1) is the share of
-an interval in which an event was on a counter. Nothing is checked here: :mod:`cmlib.io.store` does that when it reads
-a run.
+:func:`make_recording` makes a :class:`Recording` from tables and metadata that :mod:`cmlib.io.store` has read and
+checked. A running share is the fraction of an interval in which an event was counted, 0 to 1.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ INSTRUCTIONS = "sim.instructions"
 
 
 class Axis(NamedTuple):
-    """What a recording's intervals are, in words for figures.
+    """Labels for figures of a recording.
 
     Attributes
     ----------
     label : str
-        Label of the axis, such as ``time [s]``.
+        Label of the axis of intervals. For example, ``time [s]``.
     rate : str
-        Unit of the rates that counts become, such as ``per second``.
+        Unit of rates. For example, ``per second``.
     """
 
     label: str
     rate: str
 
 
-# By the name of the index.
-AXES = {
+# Keyed by the name of the index of the counts.
+_AXES = {
     "time_s": Axis("time [s]", "per second"),
     "million_instructions": Axis("instructions executed [million]", "per 1,000 instructions"),
     "run": Axis("run", "per second"),
@@ -49,27 +48,27 @@ AXES = {
 
 @dataclass(frozen=True)
 class Recording:
-    """One run of a program, or totals of several, counted by perf, simulated by Callgrind, or imported from elsewhere.
+    """Counts of one run of a program, or totals of several runs.
 
     Attributes
     ----------
     meta : dict
-        What was recorded, how and where: the content of the recording's metadata file, and `cpus` where it is known how
-        many a run used. It always has mode (``ocoe``, ``mlpx``, ``unknown``, or ``lines`` for piecewise-linear
-        segments), pinned, groups and interval_ms; where the file of a recording of lines lacks these, they are added.
+        Metadata. The keys are described in ``metadata.yaml`` of :mod:`cmlib.io.archive`. There is a further key `cpus`,
+        the average number of CPUs used, if it is known.
     counts : DataFrame, shape (n_intervals, n_events)
-        Events per interval as perf prints them (multiplexed ones scaled), NaN where not counted. The index is the
-        interval's end: `time_s` [s], `million_instructions` where no clock ran, or the number of the `run` (from 1)
-        whose totals they are. Columns are events.
+        Counts per interval, NaN if not counted. Counts of multiplexed events are extrapolated by perf. Columns: names
+        of events. The index has one of these names:
+
+        - ``time_s`` : end of the interval [s].
+        - ``million_instructions`` : end of the interval of a simulated run [million instructions].
+        - ``run`` : number of the run, from 1, if each row has the totals of a run.
     running : DataFrame, shape (n_intervals, n_events)
-        Share of the time each event was counted, 0 to 1; 1 if simulated, NaN where the file that was imported told
-        none.
+        Fraction of the interval in which each event was counted, 0 to 1. 1 if simulated, NaN if unknown.
     interval_s : Series, shape (n_intervals,)
-        Lengths of the intervals [s]; the last one may be shorter. Of a simulated run [10⁹ instructions]. 1 s each for
-        totals of runs whose length is not known.
+        Length of each interval [s], or [billion instructions] if simulated. 1 for totals of runs of unknown duration.
     counts_again, running_again : DataFrame, shape (n_intervals, n_readings)
-        Second readings of events that the run counted twice, columns ``EVENT#2``: the same as `counts` and
-        `running`, in other groups of a multiplexed run. They test its errors, and are no further events.
+        Counts and running shares of events that were counted a second time in another group. The columns are named
+        ``EVENT#2``. They are used to estimate the errors of multiplexing.
     """
 
     meta: dict
@@ -81,62 +80,69 @@ class Recording:
 
     @property
     def source(self) -> str:
-        """What counted (str): ``perf``, ``callgrind``, or ``imported`` for a file that was recorded elsewhere."""
+        """Source of the counts: ``perf``, ``callgrind``, or ``imported`` if the user imported a file."""
         if source_of(self.meta) == VALGRIND:
             return "callgrind"
         return "imported" if self.meta.get("imported") else "perf"
 
     @property
     def simulated(self) -> bool:
-        """True if its counts are simulated by Callgrind, so that no measured ones are comparable."""
+        """True if the counts were simulated by Callgrind."""
         return self.source == "callgrind"
 
     @property
     def provenance(self) -> Provenance:
-        """Provenance of its counts."""
+        """Provenance of the counts."""
         return provenance_of_run(self.meta)
 
     @property
     def kind(self) -> str:
-        """How events shared the counters, in a word for tables (str).
+        """How the events were counted.
 
-        ``OCOE`` (one counter, one event: each was counted all the time), ``MLPX`` (multiplexed: events took turns),
-        ``simulated``, or ``shares not known``.
+        - ``OCOE`` : one counter, one event. Each event was counted all the time.
+        - ``MLPX`` : multiplexed. Events took turns on the counters.
+        - ``simulated`` : simulated by Callgrind.
+        - ``shares not known`` : unknown.
         """
-        modes = {"ocoe": "OCOE", "mlpx": "MLPX"}
-        return "simulated" if self.simulated else modes.get(self.meta["mode"], "shares not known")
+        if self.simulated:
+            return "simulated"
+        kind_by_mode = {"ocoe": "OCOE", "mlpx": "MLPX"}
+        return kind_by_mode.get(self.meta["mode"], "shares not known")
 
     @property
     def axis(self) -> Axis:
-        """The :class:`Axis` along which its intervals lie: a label, and the unit of rates."""
-        axis = AXES[self.counts.index.name]
-        # Runs whose length is not known have intervals of one second each, so that rates are counts per run.
-        timed = not self.holds_totals or "duration_time" in self.counts
-        return axis if timed else axis._replace(rate="per run")
+        """Label of the axis of intervals, and unit of rates."""
+        axis = _AXES[self.counts.index.name]
+        if self.holds_totals and "duration_time" not in self.counts:
+            # The durations of the runs are unknown, and `interval_s` is 1.
+            return axis._replace(rate="per run")
+        return axis
 
     @property
     def holds_totals(self) -> bool:
-        """True if an interval is a whole run, so that counts are its totals."""
+        """True if each interval is a complete run."""
         return are_totals(self.meta)
 
     @property
     def machine(self) -> dict:
-        """The machine's description (dict: vendor, family, model, kernel and more), empty if unknown."""
+        """Description of the machine: vendor, family, model, kernel and more. Empty if unknown."""
         return self.meta.get("machine") or {}
 
     @property
     def knows_shares(self) -> bool:
-        """True if its running shares are known."""
+        """True if the running shares are known."""
         return knows_shares(self.meta)
 
     @property
     def studied(self) -> list[str]:
-        """Names (list of str) of its events without those counted in every run; all if there are no others."""
-        others = [event for event in self.counts if event not in self.meta["pinned"]]
-        return others or list(self.counts)
+        """Names of the events that were not pinned, which means counted in every run. All events if all were pinned."""
+        unpinned = [event for event in self.counts if event not in self.meta["pinned"]]
+        return unpinned or list(self.counts)
 
     def whole(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return its counts and running shares without a last interval that is shorter than half the median.
+        """Return the counts and running shares of the complete intervals.
+
+        The last interval is omitted if it is shorter than half of the median length.
 
         Returns
         -------
@@ -144,17 +150,17 @@ class Recording:
         """
         if self.holds_totals:
             return self.counts, self.running
-        whole = whole_intervals(self.interval_s)
-        return self.counts[whole], self.running[whole]
+        is_complete = whole_intervals(self.interval_s)
+        return self.counts[is_complete], self.running[is_complete]
 
     def rates(self) -> pd.DataFrame:
-        """Compute the rates of its events in whole intervals.
+        """Compute the rates of the events in the complete intervals.
 
         Returns
         -------
         DataFrame
-            Columns of `counts`, in the unit that ``axis.rate`` names: per second, per 1,000 instructions in a simulated
-            run, or per run if the lengths of runs are not known.
+            One row per interval, one column per event. The unit is ``axis.rate``: per second, per 1,000 instructions if
+            simulated, or per run for totals of runs of unknown duration.
         """
         counts, _ = self.whole()
         if self.simulated:
@@ -165,21 +171,23 @@ class Recording:
 def make_recording(
     meta: dict, counts: pd.DataFrame, running: pd.DataFrame, interval_s: np.ndarray | None = None
 ) -> Recording:
-    """Make a Recording from the metadata, counts and running shares in the file of a run.
+    """Make a Recording from counts, running shares and metadata.
+
+    The index is replaced for simulated runs and for totals of runs. Second readings of events become tables of their
+    own.
 
     Parameters
     ----------
     meta : dict
+        Metadata of the run.
     counts, running : DataFrame, shape (n_intervals, n_events)
-        Index: `time_s`. Columns: events, with second readings (``EVENT#2``) among them.
+        Counts and running shares. Index: `time_s`. Columns: events, and second readings of events (``EVENT#2``).
     interval_s : ndarray, optional
-        Lengths of the intervals [s]. Default: the differences of `time_s`.
+        Length of each interval [s]. Default: the differences of `time_s`.
 
     Returns
     -------
     Recording
-        Its index is the time [s] of a measured run, and millions of instructions of a simulated run. If each interval
-        is a whole run, it is the number of the run.
     """
     lengths = lengths_by_ends(counts.index) if interval_s is None else interval_s
     index = counts.index
@@ -201,18 +209,18 @@ def make_recording(
     )
 
 
-def by_instructions(frame):
-    """Index the intervals of a simulated run by millions of instructions.
+def by_instructions(frame: pd.DataFrame) -> pd.DataFrame:
+    """Replace the time of a simulated run by the number of instructions.
 
     Parameters
     ----------
     frame : DataFrame
-        Index: Callgrind's time, a second for 10⁹ instructions.
+        One row per interval. Index: executed instructions [billion].
 
     Returns
     -------
     DataFrame
-        The same; index: ``million_instructions``.
+        The same rows. Index ``million_instructions``: executed instructions [million].
     """
     index = pd.Index(frame.index * INSTRUCTIONS_PER_SECOND / 1e6, name="million_instructions")
     return frame.set_axis(index, axis=0)

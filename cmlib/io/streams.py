@@ -1,7 +1,7 @@
-"""Read published sample streams: counts since the start of a run, sampled at a fixed number of instructions.
+"""Read published sample streams.
 
-Each run of a program is one file. :func:`find_runs` finds the files of a published set, and :func:`read_stream` reads
-one of them.
+A sample stream contains the cumulative counts of one run, sampled at a fixed number of instructions.
+:func:`find_runs` finds the files of a published set, and :func:`read_stream` reads a file.
 """
 
 import io
@@ -16,31 +16,32 @@ from cmlib.io.archive import decompress, read_file
 from cmlib.io.public import PublicError, cache_dir
 
 _SETTINGS = places.yaml_beside(__file__)
-# By set: pattern of the paths of its files, with the groups `case` and `run`.
+# Pattern of the paths of a set's files, keyed by the name of the set. It has the groups `case` and `run`.
 _PATH_PATTERNS = _SETTINGS["paths"]
-_PERF_NAMES = _SETTINGS["names"]  # perf's name of an event by its name in a file
+_PERF_NAMES = _SETTINGS["names"]  # perf's name of an event, keyed by its name in a file
 # A count in the output of perfmon2's task_smpl, as parse_stream shows it.
 _TASK_SMPL_COUNT = re.compile(r"^\t(?P<count>\d+) (?P<event>\S+) \(", re.MULTILINE)
 _PACKED = (".xz", ".gz")
 
 
 def find_runs(name: str, folder: str | Path = "") -> pd.DataFrame:
-    """Find the files of a published set of streams.
-
-    If two folders have a file of the same case and run, the first is taken: it is the same file of the set.
+    """Find the files of a published set.
 
     Parameters
     ----------
     name : {"spec-llc", "spec2000"}
         Name of the set.
     folder : path, optional
-        Folder that is searched; by default the set's folders in ``$CMLIB_PUBLIC`` and in the cache of ``cmlib fetch``.
+        Folder to search. Default: the set's folders in ``$CMLIB_PUBLIC`` and in the cache of ``cmlib fetch``.
 
     Returns
     -------
     DataFrame
-        One row per file, sorted. Columns: ``case`` (the program with its input; without the word ``static``, which
-        says that the program is linked statically), ``run`` and ``path``. Without rows if no file was found.
+        One row per run, sorted. Empty if no file was found. Columns:
+
+        - ``case`` : name of the program and its input.
+        - ``run`` : name or number of the run.
+        - ``path`` : file of the run. If both folders contain it, the path in the first folder.
     """
     if folder:
         set_folders = [Path(folder)]
@@ -53,7 +54,9 @@ def find_runs(name: str, folder: str | Path = "") -> pd.DataFrame:
             suffix = path.suffix if path.suffix in _PACKED else ""
             match = path_pattern.search(path.as_posix().removesuffix(suffix))
             if match and path.is_file():
-                case = match["case"].replace(".static", "")
+                case = match["case"].replace(
+                    ".static", ""
+                )  # statically linked programs are not distinguished
                 path_by_run.setdefault((case, match["run"]), path)
     if not path_by_run:
         note_absent(name)
@@ -62,24 +65,24 @@ def find_runs(name: str, folder: str | Path = "") -> pd.DataFrame:
 
 
 def read_stream(path: str | Path) -> pd.DataFrame:
-    """Read the cumulative counts of one published file.
+    """Read the cumulative counts in a published file.
 
     Parameters
     ----------
     path : path
-        File in one of the formats of :func:`parse_stream`; plain, or compressed by gzip or xz.
+        File in a format of :func:`parse_stream`. It can be compressed.
 
     Returns
     -------
     DataFrame
-        As :func:`parse_stream` returns it.
+        Cumulative counts, as in :func:`parse_stream`.
 
     Raises
     ------
     PublicError
-        If the file has neither format.
+        If the format is unknown.
     ArchiveError
-        If it can't be read or decompressed.
+        If the file cannot be read or decompressed.
     """
     path = Path(path)
     text = decompress(read_file(path), path).decode("latin-1")
@@ -87,14 +90,14 @@ def read_stream(path: str | Path) -> pd.DataFrame:
 
 
 def parse_stream(text: str, path: str | Path) -> pd.DataFrame:
-    """Parse a stream of cumulative counts, in one of two formats.
+    """Parse a text with cumulative counts.
 
-    A table below a header::
+    There are two formats. The first is a table with a header::
 
         #PERF_COUNT_HW_INSTRUCTIONS PERF_COUNT_HW_CPU_CYCLES
         100000031 61214012
 
-    The output of perfmon2's ``task_smpl``, with a block for each sample::
+    The second is the output of perfmon2's ``task_smpl``, with one block per sample::
 
         IIP:0x53a12b PID:3594 TID:3594 TIME:3132343004057662 STREAM_ID:399770 PERIOD:100000000
                 100000260 PERF_COUNT_HW_INSTRUCTIONS:u:period=100000000 (399770)
@@ -104,19 +107,19 @@ def parse_stream(text: str, path: str | Path) -> pd.DataFrame:
     ----------
     text : str
     path : path
-        Path of the file, for the message of an error.
+        Path of the file, for error messages.
 
     Returns
     -------
     DataFrame
-        Counts since the start of the run: one row per sample, one column per event, under perf's names, such as
-        ``cycles``. A sample was taken whenever the event of the first column had counted a period. Samples are left
-        out if a count is missing, or if the count of the first column has not grown.
+        Counts since the start of the run, one row per sample. Columns: perf's names of the events. For example,
+        ``cycles``. A sample was taken each time the first event had counted a period. Samples are omitted if a count is
+        missing, or if the count of the first event has not increased.
 
     Raises
     ------
     PublicError
-        If the text has neither format.
+        If the format is unknown.
     """
     if text.startswith("#PERF_COUNT_HW_"):
         header, _, rows = text.partition("\n")
@@ -140,6 +143,6 @@ def parse_stream(text: str, path: str | Path) -> pd.DataFrame:
 
 
 def _translate_event(name: str) -> str:
-    """Translate an event's name in a file to perf's, such as ``LLC-load-misses``; write unknown names in lower case."""
+    """Return perf's name of an event. For example, ``LLC-load-misses``. Unknown names are written in lower case."""
     short_name = name.partition(":")[0].lower().removeprefix("perf_count_hw_")
     return _PERF_NAMES.get(short_name, short_name)
