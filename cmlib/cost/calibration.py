@@ -155,8 +155,7 @@ def coverage(predictions: pd.DataFrame) -> pd.Series:
         - ``nothing``: mean absolute error if no change is predicted
         - ``half_width``: median half-width of the prediction intervals
         - ``score``: mean interval score (Gneiting and Raftery, JASA 2007). It is the width, plus 20 times the distance
-        of a
-          measurement outside the prediction interval. Less is better.
+          of a measurement outside the prediction interval. Less is better.
         - ``constant_holds`` and ``constant_score``: ``holds`` and ``score`` of the simpler prediction intervals
     """
     measured, predicted = predictions["measured"], predictions["predicted"]

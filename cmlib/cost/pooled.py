@@ -267,8 +267,8 @@ class PooledCost:
     def _convert_change(self, X):
         """Return the change of misses that is multiplied by the cost of a miss.
 
-        Without the column ``stores_change``, it is the change of the misses of loads. Otherwise it is the weighted mean
-        of both changes, in units of one miss of a load with its misses of stores.
+        Without the column ``stores_change``, it is the change of the misses of loads. Otherwise both changes are added
+        with their weights, in units of one miss of a load with the misses of stores that accompany it.
         """
         change = X["change"]
         if "stores_change" not in X:

@@ -69,8 +69,7 @@ def savings_without_misses(
         - ``overstates``: True if the event counts more than misses of loads
         - ``percent``: cycles saved [% of all cycles] at the processor's typical latency. None if not known.
         - ``low`` and ``high``: smallest and largest saving for latencies of memory from 200 to 790 cycles. This is not
-        a
-          confidence interval. None if not known.
+          a confidence interval. None if not known.
         - ``reason``: why no estimate is possible. Empty if there is an estimate.
         - ``runs``: number of runs with an estimate
         - ``of_runs``: number of all runs

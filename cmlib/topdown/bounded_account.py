@@ -4,12 +4,12 @@ A slot is an opportunity to begin one operation in a cycle. A category is one us
 end".
 
 :func:`bounds` takes the rates of the counted events. It returns :class:`Bounds`, a lower and an upper bound for each
-category. The bounds are equal to the exact shares if every category was counted. They are wider if fewer events were
-counted. The work is done in three steps:
+category. If every category was counted, the bounds differ only by the errors of the counts. If few events were counted,
+the bounds are wide. The bounds are computed in three steps:
 
-1. :mod:`cmlib.topdown.doubtful_events` finds events that cannot be used.
-2. :mod:`cmlib.topdown.event_bounds` computes the bounds that each event sets.
-3. :mod:`cmlib.topdown.tightening` narrows these bounds, because the shares add up.
+- :mod:`cmlib.topdown.doubtful_events` finds events that cannot be used.
+- :mod:`cmlib.topdown.event_bounds` computes the bounds that each event sets.
+- :mod:`cmlib.topdown.tightening` narrows these bounds, because the shares add up.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def bounds(
 
 
 def _ignore_small_gap(gap, error):
-    """Return the gap, or 0 if it is within the errors of the counts."""
+    """Return the gap, or 0 if it is small or within the errors of the counts."""
     return 0.0 if abs(gap) <= max(SHARE_TOLERANCE, error) else gap
 
 
@@ -193,7 +193,7 @@ class _PrintedShares:
 
     @classmethod
     def select(cls, printed, ranges):
-        """Select the shares of categories from the printed values."""
+        """Select the shares of categories from the printed values, and find contradictions."""
         shares = {name: share for name, share in printed.items() if name in ranges.low}
         level_1 = {name: printed[name] for name in _LEVEL_1 if name in printed}
         missing = _find_missing_share(level_1, printed.get(OTHER_THREAD, 0.0))
@@ -233,7 +233,7 @@ def _find_missing_share(level_1, other_thread_share):
 
 
 def _bound_by_printed_shares(printed_shares, event_bounds, doubtful):
-    """Return bounds that are based on the printed shares and on the counts."""
+    """Return bounds from the printed shares and from the counts."""
     rounding = printed_shares.rounding()
     printed_bounds = [
         Bound((name,), share - rounding, share + rounding, ())

@@ -1,11 +1,11 @@
 """Read the top-down tables, and evaluate their formulas.
 
 A slot is an opportunity to begin one operation in a cycle. A category is one use or loss of slots, for example "back
-end". The categories of level 1 divide all slots. Their parts are level 2, and so on.
+end". A top-down table has formulas that compute the number of slots in each category from events. Level 1 has the
+categories that divide all slots. Level 2 has the parts of these categories, and so on.
 
-:func:`read_table` takes the name of a microarchitecture and returns a :class:`TopdownTable`. Its formulas compute the
-categories from events. :func:`evaluate` computes a formula. `data/topdown/README.md` describes the format of the files.
-To add a table, add a file there.
+:func:`read_table` takes the name of a processor and returns a :class:`TopdownTable`. :func:`evaluate` computes a
+formula. `data/topdown/README.md` describes the files. To add a table, add a file there.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class Category:
     name : str
         For example ``"back end"``.
     parent : str
-        Name of the category that contains this one; "" on level 1.
+        Name of the category that contains this one. Empty on level 1.
     formulas : tuple of str
-        Alternative formulas for the number of slots. The first formula is used for which all events were counted. In a
-        formula, ``slots`` is the number of all slots, and ``parent`` the number of the parent's slots. Empty if the
-        category is a remainder: its parent's slots minus the slots of all other parts.
+        Alternative formulas for the number of slots. The first formula is used whose events were all counted. The name
+        ``slots`` stands for all slots, and ``parent`` for the slots of the parent. If the tuple is empty, the category
+        has the slots of the parent that are in no other part.
     about : str
         One sentence that describes these slots.
     advice : str
-        What a programmer can try to reduce them. Empty if there is no advice.
+        What a programmer can try against a large loss. Empty if there is no advice.
     """
 
     name: str
@@ -57,24 +57,23 @@ class Category:
 
 @dataclass(frozen=True)
 class TopdownTable:
-    """The categories of one microarchitecture.
+    """The top-down table of one processor.
 
     Attributes
     ----------
     name : str
-        Name of the microarchitecture's event table.
+        Name of the processor.
     source : str
         Where the formulas are from.
     slots : tuple of str
-        Alternative formulas for the number of all slots. The first formula is used for which all events were counted.
+        Alternative formulas for the number of all slots. The first formula is used whose events were all counted.
     has_testable_sum : bool
-        True if each category of level 1 is computed from its own events. Their sum then shows whether the counts are
-        right. False if one category is computed from the others. The sum is then always 1.
+        True if different events count each category of level 1. If the shares then do not add up to 1, the counts are
+        wrong. False if a formula makes the sum 1 in any case.
     categories : tuple of Category
-        Parents before their parts.
+        All categories, parents before their parts.
     widths : tuple of float
-        Slots per cycle of the processors for which the table is valid. Empty if not known, or if the formulas contain
-        the number.
+        Slots per cycle of the processors with this table. Empty if not known, or if the formulas contain the number.
     """
 
     name: str
@@ -107,9 +106,9 @@ class TopdownTable:
         return {"retired", "front end", "back end"} <= {part.name for part in self.parts()}
 
     def select_events(self, events):
-        """Select the events that the formulas of the table contain.
+        """Select the events that are needed to compute the table.
 
-        Cycles and ``topdown.slots`` are included, because the number of slots is computed from them.
+        Cycles and ``topdown.slots`` are selected, too, because the number of slots is computed from them.
 
         Parameters
         ----------
@@ -140,12 +139,10 @@ class TopdownTable:
 def tables() -> list[str]:
     """List the names of all top-down tables.
 
-    Most tables are for one microarchitecture. Some are for several.
-
     Returns
     -------
     list of str
-        Sorted names. For example, "amd_zen5".
+        Sorted names. Most are names of processors, for example "amd_zen5".
     """
     tables_in_yaml = {file.stem for file in places.shipped("topdown").glob("*.yaml")}
     tables_of_processors = {name for name in processors.known() if processors.read(name)["categories"]}

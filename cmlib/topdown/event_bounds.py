@@ -5,8 +5,7 @@
 - The formulas of a top-down table give the share of a category.
 - The number of instructions bounds the retired slots.
 - An event with a known cost takes at most this cost, for example the latency of a cache miss. It takes 0 cycles if
-other
-  work hides it completely.
+  other work hides it completely.
 - Cycles that would be saved without cache misses are a lower bound of the back end.
 """
 
@@ -58,9 +57,9 @@ class CountedCategories(NamedTuple):
     exact : bool
         True if all categories of level 1 were counted.
     gap : float
-        Sum of the shares of level 1, minus 1. It is 0 if `exact` is False.
+        Sum of the shares of level 1, minus 1. It is 0 if some category of level 1 was not counted.
     error : float
-        Error of that sum.
+        Error of the sum of the shares of level 1.
     """
 
     bounds: list
@@ -75,20 +74,20 @@ def compute_event_bounds(totals, costs, savings, ghz):
     Parameters
     ----------
     totals : DataFrame
-        One row per event. Columns: ``rate`` (events per cycle) and ``error`` (its relative error).
+        One row per event. Column ``rate``: events per cycle. Column ``error``: relative error of the rate.
     costs : cmlib.topdown.costs.Costs
         Costs of the processor's events.
     savings : sequence of dict
-        Estimated savings without cache misses, from :func:`cmlib.cost.savings_without_misses`.
+        Cycles that the program would save if a cache had no misses, from :func:`cmlib.cost.savings_without_misses`.
     ghz : float or None
         Clock [GHz]. None for the processor's fastest clock.
 
     Returns
     -------
     counted : CountedCategories
-        Results of the formulas alone.
+        Results of the formulas.
     bounds : list of Bound
-        All bounds, including those in `counted`.
+        All bounds. The bounds of `counted` are included.
     """
     core_cycles = _measure_core_cycles(totals["rate"])
     # Counts are per cycle of one thread. If two threads share the core, each cycle of a thread is only a part of a core
@@ -111,11 +110,11 @@ def compute_event_bounds(totals, costs, savings, ghz):
 
 
 def _measure_core_cycles(rates):
-    """Return the core cycles (0.5–1) per cycle of one of the core's two threads.
+    """Return how many core cycles (0.5–1) take place per counted cycle of a thread.
 
-    Each thread counts all core cycles while both run. One core cycle is then two thread cycles. While one thread runs
-    alone, both are the same. Intel's event ONE_THREAD_ACTIVE per REF_XCLK is the share of the time in which one thread
-    runs alone (Yasin 2014). Without these events the result is 1.
+    While the two threads of a core run at the same time, each of them counts all core cycles. One core cycle is then
+    two counted cycles. While a thread runs alone, both are the same. Intel's event ONE_THREAD_ACTIVE, divided by
+    REF_XCLK, is the fraction of the time with one running thread (Yasin 2014). Without these events the result is 1.
     """
     rate_by_event = {spelling(event.rpartition(".")[2]): rate for event, rate in rates.items()}
     reference_rate = rate_by_event.get("refxclk") or np.nan
@@ -126,18 +125,20 @@ def _measure_core_cycles(rates):
 
 
 def select_sure_savings(savings):
-    """Select the estimated savings that are lower bounds of the back end.
+    """Select the savings that are lower bounds of the back end.
+
+    A saving is ignored if the event counts more than misses of loads, if no estimate was possible, or if it is below 1
+    % of the cycles.
 
     Parameters
     ----------
     savings : sequence of dict
-        From :func:`cmlib.cost.savings_without_misses`.
+        Cycles that the program would save if a cache had no misses, from :func:`cmlib.cost.savings_without_misses`.
 
     Returns
     -------
     list of (str, float)
-        Event and smallest share of the cycles (0–1) that is saved without its misses. Savings are ignored if they are
-        too high, unreliable or below 1 %.
+        Event of the misses, and smallest saving [share of the cycles, 0–1].
     """
     selected = []
     for saving in savings:
@@ -147,9 +148,9 @@ def select_sure_savings(savings):
 
 
 def _compute_categories(totals, costs):
-    """Compute the categories that the formulas of the best-fitting tables give.
+    """Compute the shares of the categories with the formulas of the best top-down table.
 
-    If several tables fit equally well, each bound includes the results of all of them.
+    If several tables are equally good, the bounds of a category include the results of all these tables.
     """
     rates = totals["rate"]
     varied_rates = _correct_slots(_vary_rates(totals))
@@ -234,10 +235,10 @@ def _list_level_1(computed):
 
 
 def _find_largest_gap(accounts, varied_rates, rates):
-    """Return the largest gap of level 1 (its sum minus 1) of all accounts.
+    """Return the sum of the shares of level 1, minus 1, for the account with the largest difference.
 
-    Linux's table is included, because it divides by counted slots. Other tables divide by their own sum and have no
-    gap.
+    Linux's table is included, because it divides by counted slots. Most other tables divide by the sum of the four
+    categories, so the sum of the shares is always 1.
     """
     linux_accounts = [account(varied_rates, table) for table in linux_tables(rates.index)]
     gaps = [sum_gap(computed) for computed in [*accounts, *linux_accounts]]
@@ -288,8 +289,8 @@ def _bound_by_costs(totals, costs, ghz):
 def bound_mispredictions(totals, costs):
     """Return the lower bound that each event of mispredictions sets.
 
-    No useful operation begins while the core restarts after a misprediction. The duration of a restart is a nominal
-    value of the processor.
+    After a misprediction, no useful operation begins until the core has restarted. The typical duration of a restart is
+    known for each processor.
     """
     misprediction_bounds = []
     least_cycles, _ = costs.restart

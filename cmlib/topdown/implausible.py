@@ -39,14 +39,14 @@ def find_impossible(
         Counts and running shares of each run. A running share is the fraction of the time in which the event was
         counted.
     printed : dict of str to float
-        Shares (0–1) and IPC that the recording tool printed.
+        Shares of slots (0–1) and IPC that the recording tool printed.
     costs : cmlib.topdown.costs.Costs
         Costs of the processor's events, from :func:`cmlib.topdown.read_costs`.
 
     Returns
     -------
     dict of str to str
-        The reason by name. A name is an event, :data:`IPC`, or a printed share. Empty if all counts are possible.
+        Reasons, keyed by the name of an event or of a printed figure. Empty if all counts are possible.
     """
     frames = [counts for counts, _ in runs]
     sums = pd.concat(frames).sum(min_count=1)
@@ -64,16 +64,16 @@ def find_impossible(
 
 @dataclass(frozen=True)
 class _IpcLimits:
-    """The IPC (instructions per cycle) of a program, and its limits.
+    """The IPC (instructions per cycle) of a program, and the limits of the processor.
 
     Attributes
     ----------
     ipc : float
         The IPC. It is 0 if not known.
     most : float
-        Largest IPC of any core.
+        Largest possible IPC.
     most_with_stalls : float
-        Largest IPC of the cores that count stalled cycles.
+        Largest possible IPC in the cycles that are not stalled.
     """
 
     ipc: float

@@ -58,26 +58,31 @@ def read_advice(table, runtime_advice, processor):
 def advise_on_losses(shares, verdict, texts, misses):
     """Give advice on each of the largest losses.
 
-    A loss is a category of level 1. If its parts are known to take most of it, each part is a loss of its own. There is
-    no advice on losses that may be empty or are certainly small. If no loss remains, the advice is on the cache misses
-    with the largest saving.
+    A loss is a category of level 1. If its parts take at least half of it, each part is a loss of its own. There is no
+    advice on a loss that may be empty or is certainly small. If no loss remains, the advice is on the cache misses with
+    the largest saving.
 
     Parameters
     ----------
     shares : DataFrame
-        Bounds of the categories, from :func:`cmlib.topdown.bounds`.
+        Lower and upper bound of each category, from :func:`cmlib.topdown.bounds`.
     verdict : cmlib.topdown.verdict.Bottleneck
-        What limits the program.
+        The loss that limits the program, and how certain this is.
     texts : dict of str to str
-        Advice by category, from :func:`read_advice`.
+        Advice, keyed by category, from :func:`read_advice`.
     misses : list of dict
-        Estimated savings without cache misses, from :func:`cmlib.cost.savings_without_misses`.
+        Cycles that the program would save if a cache had no misses, from :func:`cmlib.cost.savings_without_misses`.
 
     Returns
     -------
     list of dict
-        Keys: ``category``, ``action``, ``at_most`` (largest saving [% of the cycles], or None if no event bounds it)
-        and ``text``. The loss that limits the program comes first, then the losses with the largest lower bounds.
+        One entry per loss. The loss that limits the program comes first, then the losses with the largest lower bounds.
+        Keys:
+
+        - ``category``: name of the loss
+        - ``action``: what to try
+        - ``at_most``: largest saving [% of the cycles]. None if not known.
+        - ``text``: a sentence with all of this
     """
     if not verdict.limits:
         return [_advise(texts, "retired")]
@@ -96,7 +101,10 @@ def advise_on_losses(shares, verdict, texts, misses):
 
 
 def _find_losses(shares, texts):
-    """Return the losses, and the category of level 1 that contains each, as a dict."""
+    """Return the losses that advice can be about.
+
+    The keys are losses, and the values are the categories of level 1 that contain them.
+    """
     losses = {}
     for name in LOSSES:
         parts = shares[(shares["parent"] == name) & shares.index.isin(list(texts))]
@@ -121,7 +129,7 @@ def _choose_losses(shares, verdict, category_by_loss):
 def _limit_loss(shares, name):
     """Return the largest saving that advice on a loss can bring [% of the cycles].
 
-    Returns None if no event bounds the loss. Its upper bound is then the share of all lost slots.
+    Returns None if the loss may be anything between 0 and the share of all lost slots.
     """
     low, high = shares.loc[name, ["low", "high"]]
     most_lost = 1 - shares.at["retired", "low"]

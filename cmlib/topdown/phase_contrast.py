@@ -44,9 +44,11 @@ class Contrast:
     Attributes
     ----------
     rows : DataFrame
-        One row per phase: start and end [s], levels, and the bounds of lost slots [%] as text.
+        One row per phase. Columns: ``start`` and ``end`` [s], figures of the phase (for example the clock), and the
+        lost slots in each category as text.
     changed : list of dict
-        Events whose rates changed most: ``event`` and ``times`` (ratio of the rates). Empty if all phases are similar.
+        Events with the largest change of their rate. Keys: ``event`` and ``times`` (ratio of the rates). Empty if all
+        phases are similar.
     text : str
         Sentences on the difference. Empty if all phases are similar.
     """

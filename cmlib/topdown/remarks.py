@@ -41,14 +41,14 @@ def describe_doubts(
     Parameters
     ----------
     runs : sequence of (DataFrame, DataFrame)
-        Counts and running shares of each run, without impossible counts. A running share is the fraction of the time
-        in which the event was counted.
+        Counts and running shares of each run, without impossible counts. A running share is the fraction of the time in
+        which the event was counted.
     hidden : collection of str
         Events that were recorded as 0 although they were not counted.
     uncounted : collection of str
         Events that were recorded as not counted.
     core : str
-        PMU of the kind of core that was counted. Empty if the processor has only one kind.
+        Name of the PMU that counted, for example "cpu_atom". Empty if the processor has only one kind of core.
     is_user : bool
         True if only user mode was counted.
     processor : str or None
@@ -56,9 +56,9 @@ def describe_doubts(
     levels : dict of str to float
         Figures of the program, for example ``seconds``.
     account : dict or None
-        The part ``account`` of the summary.
+        The key ``account`` of the summary.
     impossible : dict of str to str
-        Reason why a count is impossible, by event.
+        Reasons why counts are impossible, keyed by event name.
 
     Returns
     -------

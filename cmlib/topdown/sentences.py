@@ -144,20 +144,21 @@ def describe_misses(savings, noun="cycles"):
 
 
 def describe_contrast(described, reference, changes, is_slower, losses, changed):
-    """Describe how some phases differ from others.
+    """Describe how one or more phases differ from others.
 
     Parameters
     ----------
     described, reference : list of dict
-        Start and end [s] of the phases. The text compares `described` with `reference`.
+        Start and end [s] of the phases. The text describes how `described` differs from `reference`.
     changes : list of tuple
-        Name of a level, its change [%], and its values before and after as text.
+        One tuple per figure: name, change [%], value in the reference as text, and value in the described phase as
+        text.
     is_slower : bool
         True if the clock is lower in the described phases.
     losses : list of dict
-        Bounds of the lost slots by category, in the reference and in the described phase. May be empty.
+        Two dicts of the lost slots, keyed by category: in the reference and in the described phase. It may be empty.
     changed : list of dict
-        Events whose rates changed most: ``event`` and ``times`` (ratio of the rates).
+        Events with the largest change of their rate. Keys: ``event`` and ``times`` (ratio of the rates).
 
     Returns
     -------

@@ -266,8 +266,7 @@ def _select_shown_rows(shares):
     - An event bounds it, and its upper bound is below 90 % of its parent's upper bound.
     - One of its parts is shown.
     - It is one of two parts that add up to a category, the other part is shown, and the bounds differ from the bounds
-    of
-      that category.
+      of that category.
     """
     shown = set()
     for row in shares.iloc[::-1].itertuples():  # parts come before their parents

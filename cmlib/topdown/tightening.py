@@ -21,7 +21,7 @@ class Ranges(NamedTuple):
     Attributes
     ----------
     low, high : dict of str to float
-        Bounds of each category's share of the slots (0–1).
+        Lower and upper bound of each category's share of the slots (0–1).
     contradiction : float
         Largest difference between two bounds that contradict each other. It is 0 if no bounds do.
     """
@@ -123,10 +123,16 @@ def _list_inequalities(bounds, largest_gap):
 
 
 def _narrow(name, inequality, low, high):
-    """Narrow the range of one category in the dicts `low` and `high` by an inequality.
+    """Narrow the range of one category in the dicts `low` and `high` with an inequality.
 
-    Returns two numbers: by how much the range became narrower, and by how much the inequality contradicts the range. A
-    contradicting inequality changes nothing.
+    If the inequality contradicts the range, nothing is changed.
+
+    Returns
+    -------
+    change : float
+        By how much the range became narrower.
+    excess : float
+        By how much the inequality contradicts the range.
     """
     new_low, new_high = _solve_for(name, inequality, low, high)
     new_low = max(new_low, low[name])
@@ -155,10 +161,11 @@ def _solve_for(name, inequality, low, high):
 
 
 def _reset_lower_bounds(low, bounds, rare):
-    """Reset the lower bounds that only follow from the assumption on rare categories.
+    """Remove lower bounds that only follow from an assumption.
 
-    Suppose that pipeline restarts take at most 2 %. Then mispredicted branches take the rest of bad speculation, though
-    nothing was counted. For rare categories and their siblings, only bounds that the events set are kept.
+    The upper bounds of rare categories are assumptions. For example, pipeline restarts are assumed to take at most 2 %
+    of the slots. The rest of bad speculation would then be mispredicted branches, even if no event shows it. Rare
+    categories and their siblings therefore get the lower bounds that events set directly.
     """
     rare_names = {bound.categories[0] for bound in rare}
     for parts in common()["parts"].values():
