@@ -36,7 +36,10 @@ _ROUNDING_OF_WHOLE_PERCENT = 0.0051
 
 @dataclass(frozen=True)
 class Bounds:
-    """Lower and upper bound of each category's share of the slots.
+    """Lower and upper bound of the slots in each top-down category.
+
+    A slot is an opportunity to begin one operation in a cycle. A category is one use or loss of slots, for example
+    "back end". The categories of level 1 divide all slots.
 
     Attributes
     ----------
@@ -44,24 +47,24 @@ class Bounds:
         One row per category, parents before their parts. Columns:
 
         - ``parent``: category that contains this one
-        - ``low`` and ``high``: lower and upper bound (0–1)
+        - ``low`` and ``high``: lower and upper bound of the share of all slots (0–1)
         - ``events``: events that bound this category directly
     exact : bool
         True if every category of level 1 was counted or printed.
     gap : float
-        Sum of the shares of level 1, minus 1. It is 0 if some category was not counted, or if the difference is within
-        the errors of the counts.
+        Sum of the counted shares of level 1, minus 1. It is 0 if some category was not counted, or if the difference is
+        within the errors of the counts.
     contradiction : float
         Largest difference between two bounds that contradict each other. It is 0 if no bounds do.
     doubtful : tuple of str
         Events that are not used. They do not count what their names say.
     printed : bool
-        True if the bounds are based on shares that the recording tool printed.
+        True if shares that the recording tool printed are used.
     printed_gap : float
-        Sum of the printed shares of level 1, minus 1. It is 0 if the printed shares add up to 1.
+        Sum of the printed shares of level 1, minus 1. It is 0 if the sum is plausible.
     disputed : dict of str to float
-        Printed shares that are ignored because they contradict the counts or do not add up, by category. Empty if no
-        such shares were printed, or if every category of level 1 was counted.
+        Printed shares that are ignored because they contradict the counts or do not add up, keyed by category. Empty if
+        no such shares were printed, or if every category of level 1 was counted.
     """
 
     shares: pd.DataFrame

@@ -35,7 +35,9 @@ _MOST_CORRELATED = 0.99  # limit of the estimated correlation of neighbors
 
 
 def phases(counts):
-    """Cut a run into phases and compute the levels of each.
+    """Cut a run into phases, and compute figures of each phase.
+
+    The clock, the speed and the number of CPUs used are about constant within a phase.
 
     Parameters
     ----------
@@ -45,9 +47,8 @@ def phases(counts):
     Returns
     -------
     DataFrame
-        One row per phase. Columns: ``start`` and ``end`` [s], and the levels that differ by more than 5 % between
-        phases. Levels are figures of a run, for example instructions per second. Empty if the run has only one phase,
-        or if no level differs.
+        One row per phase. Columns: ``start`` and ``end`` [s], and the figures that differ by more than 5 % between
+        phases. For example, ``instructions a second``. Empty if the run has only one phase, or if no figure differs.
     """
     lengths = interval_lengths(counts)
     first_rows = _cut_by_levels(counts, lengths)

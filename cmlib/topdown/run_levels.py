@@ -67,11 +67,11 @@ class RunMedians(NamedTuple):
     Attributes
     ----------
     levels : dict of str to float
-        Levels by name, as in :func:`levels`.
+        Figures such as seconds and clock, keyed by name, as :func:`levels` returns them.
     miss_ratios : dict of str to float
-        Misses in percent of the accesses, by the name of the access.
+        Misses in percent of the accesses. A key names the accesses, for example ``branches``.
     counts : dict of str to float
-        Total of each event.
+        Total counts, keyed by event name.
     """
 
     levels: dict
@@ -80,28 +80,31 @@ class RunMedians(NamedTuple):
 
 
 def levels(counts: pd.DataFrame, *, timed: bool = True) -> dict[str, float]:
-    """Compute the levels of a run.
+    """Compute figures of a run, for example seconds, clock and instructions per second.
+
+    A figure is left out if its events were not counted.
 
     Parameters
     ----------
     counts : DataFrame, shape (n_intervals, n_events)
         Counts. Index: end of each interval [s].
     timed : bool, default True
-        False if the index is not a time. Values per second are then left out.
+        False if the index is not a time. Figures per second are then left out.
 
     Returns
     -------
     dict of str to float
-        Levels by name. A level is left out if its events were not counted.
+        Figures, keyed by name:
 
-        - ``seconds``, or ``CPU seconds`` (the task-clock) if the time is not known
+        - ``seconds``: elapsed time
+        - ``CPU seconds``: CPU time (event ``task-clock``), only if the elapsed time is not known
         - ``instructions``, ``cycles`` and ``instructions a cycle``
         - ``instructions a second``
-        - ``GHz``: cycles divided by the task-clock
-        - ``CPUs``: task-clock divided by the seconds
+        - ``GHz``: cycles divided by the CPU time
+        - ``CPUs``: CPU time divided by the elapsed time
         - ``system calls``, ``switches``, ``migrations``, ``faults`` and ``interrupts``, all per second
-        - ``kernel cycles`` [% of all cycles], ``kernel instructions a cycle`` and ``user instructions a cycle``. They
-          come first if the kernel takes 20 % of the cycles or more.
+        - ``kernel cycles``: share of the cycles in the kernel [%]
+        - ``kernel instructions a cycle`` and ``user instructions a cycle``
     """
     lengths = _measure_lengths(counts, timed)
     frame = compute_levels(counts, lengths, np.zeros(len(counts), int))
@@ -133,19 +136,20 @@ def interval_lengths(counts: pd.DataFrame) -> np.ndarray:
 
 
 def levels_of_runs(runs, printed, names_in_file, *, whole_runs):
-    """Compute the levels, the miss ratios and the counts of a program.
+    """Compute figures, miss ratios and counts of a program as medians over its runs.
 
     Parameters
     ----------
     runs : list of (DataFrame, DataFrame)
-        Counts and running shares of each run.
+        Counts and running shares of each run. A running share is the fraction of the time in which the event was
+        counted.
     printed : dict of str to float
-        Figures that the recording tool printed. They are used if the events of a figure were not counted.
+        Figures that the recording tool printed. A printed figure is used only if its events were not counted.
     names_in_file : dict of str to str
-        Name of an event in the file, by column. It can contain a kind of core or a mode that the column name does not
-        contain.
+        Name of an event in the file, keyed by column. It can contain a kind of core or a mode that the column name does
+        not contain.
     whole_runs : bool
-        True if each row has the totals of one run. Its seconds are known if ``duration_time`` was counted.
+        True if each row has the totals of one run. The elapsed time is known if ``duration_time`` was counted.
 
     Returns
     -------
@@ -210,19 +214,21 @@ def miss_ratios(counts, names_in_file):
 
 
 def select_other_counts(medians, *, has_slot_shares):
-    """Select the counts that are not contained in the levels or in the miss ratios.
+    """Select the counts that are not shown as figures or as miss ratios.
+
+    At most eight counts are selected. If there are more, the result is empty, unless no other figure is known.
 
     Parameters
     ----------
     medians : RunMedians
+        Figures, miss ratios and counts.
     has_slot_shares : bool
         True if the summary shows shares of the slots. Events of slots and stalls are then left out.
 
     Returns
     -------
     dict of str to float
-        Count by event, the largest first. If there are more than eight, the eight largest if no other figure is known,
-        and otherwise none.
+        Counts, keyed by event name, the largest first.
     """
     contained = {*medians.levels, "task-clock", "cpu-clock", "user_time", "system_time"}
     for level, events in LEVELS_PER_SECOND.items():
@@ -244,23 +250,26 @@ def select_other_counts(medians, *, has_slot_shares):
 
 
 def compute_levels(counts, lengths, part):
-    """Compute the levels of each part of a run.
-
-    A ratio of two events is computed from the intervals in which both were counted. If an event was counted only in
-    some intervals, its total is its rate times the seconds.
+    """Compute figures of each part of a run.
 
     Parameters
     ----------
     counts : DataFrame, shape (n_intervals, n_events)
+        Counts. Missing counts are NaN.
     lengths : ndarray of float, shape (n_intervals,)
         Lengths of the intervals [s]. NaN if not known.
     part : ndarray of int, shape (n_intervals,)
-        Number of the part that contains the interval.
+        Number of the part that contains each interval.
 
     Returns
     -------
     DataFrame
-        One row per part, one column per level, as in :func:`levels`. NaN if a level is not known.
+        One row per part, one column per figure, as in :func:`levels`. NaN if a figure is not known.
+
+    Notes
+    -----
+    A ratio of two events is computed from the intervals in which both were counted. If an event was not counted in some
+    intervals, its total is extrapolated with its mean rate.
     """
     sums = _PartSums(part, lengths)
     values_by_event = {

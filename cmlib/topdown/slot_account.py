@@ -24,22 +24,25 @@ _PARENT = "PARENT"
 
 @dataclass(frozen=True)
 class Account:
-    """Share of the slots in each category.
+    """Share of the slots in each top-down category.
+
+    A slot is an opportunity to begin one operation in a cycle. A category is one use or loss of slots, for example
+    "back end". The categories of level 1 divide all slots, and level 2 has their parts.
 
     Attributes
     ----------
     table : cmlib.topdown.category_tables.TopdownTable
-        The table with the formulas of the categories.
+        The formulas that compute the categories from events.
     shares : DataFrame, shape (n_steps, n_categories)
-        Shares of all slots (0–1). They may lie slightly outside this range, because counts have errors. NaN if a step
-        has no slots. Parts of a category are included only if all of its parts were computed.
+        Shares of all slots, usually between 0 and 1. They may lie slightly outside, because counts have errors. NaN if
+        a step has no slots. The parts of a category are included only if all of them were computed.
     formulas : dict of str to str
-        The formula that was used, by category. ``what the others leave`` for a remainder, which is the parent's slots
-        minus those of all other parts.
+        Formula that was used, keyed by category. Some categories are computed as a remainder: all slots of the parent
+        minus the slots of the other parts. Their formula is ``what the others leave``.
     missing : dict of str to tuple of str
-        Events that would be needed, by category that could not be computed.
+        Events that would be needed, keyed by category that was not computed.
     slots : Series, shape (n_steps,)
-        Slots per cycle.
+        Slots per cycle. Index: step.
     """
 
     table: TopdownTable
@@ -74,14 +77,14 @@ class Account:
 
 
 def account(rates: pd.DataFrame, table: TopdownTable) -> Account:
-    """Compute the share of slots in each category of a table (Yasin 2014).
+    """Compute the share of the slots in each top-down category (Yasin 2014).
 
     Parameters
     ----------
     rates : DataFrame, shape (n_steps, n_events)
-        Events per cycle. The column ``cycles`` is not needed. Names may have any spelling.
+        Events per cycle. The column ``cycles`` is not needed. Event names may have any spelling.
     table : cmlib.topdown.category_tables.TopdownTable
-        Top-down table of the processor, from :func:`cmlib.topdown.read_table`.
+        Formulas of the categories, from :func:`cmlib.topdown.read_table`.
 
     Returns
     -------
@@ -116,9 +119,10 @@ def account(rates: pd.DataFrame, table: TopdownTable) -> Account:
 
 
 def sum_gap(computed):
-    """Return the sum of the shares of level 1 in the first step, minus 1.
+    """Return the sum of the shares of level 1, minus 1.
 
-    Returns 0 if a category was not computed, or if one is a remainder, because the sum is then always 1.
+    A value other than 0 shows that the counts are wrong. The result is 0 if a share was not computed, or if one is a
+    remainder (the sum is then always 1). Only the first step is used.
 
     Parameters
     ----------

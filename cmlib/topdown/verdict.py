@@ -22,25 +22,28 @@ _MOST_STALLED = 1.1  # most stalled cycles of both kinds in sum [per cycle]; one
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What limits a program.
+    """Which loss of slots limits a program.
+
+    A slot is an opportunity to begin one operation in a cycle. Slots are lost to the front end, to the back end or to
+    bad speculation.
 
     Attributes
     ----------
     certainty : str
-        How certain the limit is. There are five values:
+        How certain the limit is:
 
-        - ``counted``: all categories of level 1 were counted.
-        - ``decided``: the lower bound of one category is above the upper bounds of the others.
-        - ``likely``: stalled cycles point to one category.
-        - ``open``: several categories are possible.
+        - ``counted``: every use and loss of slots was counted.
+        - ``decided``: the lower bound of one loss is above the upper bounds of the others.
+        - ``likely``: stalled cycles point to one loss.
+        - ``open``: several losses are possible.
         - ``little lost``: nearly all slots retired an operation.
     limits : tuple of str
-        Categories of level 1 that may be the largest loss, the largest lower bound first. Empty if little is lost. If
-        the shares of level 1 do not add up, no bound is reliable, and all three losses are listed.
+        Losses that may be the largest, the largest lower bound first. Empty if little is lost. All three losses if the
+        shares of the slots do not add up, because no bound is reliable then.
     stalls : dict of str to float
-        Stalled cycles [share of all cycles], by category. Empty unless the certainty is ``likely``.
+        Stalled cycles [share of all cycles], keyed by loss. Empty unless the certainty is ``likely``.
     deciding_events : tuple of str or dict
-        Events to record in order to decide between the categories. An event is a name. If perf may not know the name,
+        Events to record next, which would decide between the losses. An event is a name. If perf may not know the name,
         it is a dict of ``name`` and ``code``. Empty if nothing is open.
     """
 
@@ -95,15 +98,15 @@ STALL_KINDS = {
 
 
 def find_bottleneck(bounded, totals, costs):
-    """Find what limits a program.
+    """Find the loss of slots that limits a program.
 
-    A category limits the program if its lower bound is above the upper bounds of the other losses. If no category
-    does, stalled cycles may make one category likely.
+    A loss limits the program if its lower bound is above the upper bounds of the other losses. If no loss does, stalled
+    cycles may make one loss likely.
 
     Parameters
     ----------
     bounded : cmlib.topdown.bounded_account.Bounds
-        Bounds of each category, from :func:`cmlib.topdown.bounds`.
+        Lower and upper bound of each use and loss of slots, from :func:`cmlib.topdown.bounds`.
     totals : DataFrame
         Events per cycle (column ``rate``), one row per event.
     costs : cmlib.topdown.costs.Costs
