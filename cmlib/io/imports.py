@@ -1,13 +1,14 @@
-"""Import counts that were recorded elsewhere.
+"""Import files of perf and other tools into the folder of recordings.
 
-:func:`import_files` copies files of perf or other tools, unchanged, into the folder of recordings, and writes metadata
-beside each copy. All files are read and checked before anything is written.
+:func:`import_files` copies the files unchanged, and writes metadata for each run. All files are read and checked before
+anything is written.
 """
 
 import contextlib
 import reprlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -23,20 +24,33 @@ from cmlib.io.meaning.tool_metrics import SHARE_EVENTS
 from cmlib.io.sources import NO_SHARES, FileRecording, read_recordings
 from cmlib.processors import machine_with
 
-# Mode of runs in which each event was counted all the time; also the usual name of their set.
+# Mode of runs in which each event was counted all the time, and default name of their set.
 _ONE_COUNTER_ONE_EVENT = "ocoe"
 _DAY_MS = 24 * 3600 * 1000
 
 
-def import_notes(metas: Iterable[Mapping]) -> list[str]:
-    """List the distinct notes that were made when runs were imported.
+class _NewRun(NamedTuple):
+    """A run to be written."""
 
-    Runs that cmlib recorded itself have no notes. The note that running shares are missing is left out.
+    folder: Path
+    meta: dict
+    recording: FileRecording
+
+
+def import_notes(metas: Iterable[Mapping]) -> list[str]:
+    """Return the notes of imported runs, without duplicates.
+
+    The note that running shares are missing is omitted.
 
     Parameters
     ----------
     metas : iterable of mapping
         Metadata of the runs.
+
+    Returns
+    -------
+    list of str
+        Empty if no run was imported.
     """
     notes = []
     for meta in metas:
@@ -47,10 +61,10 @@ def import_notes(metas: Iterable[Mapping]) -> list[str]:
 
 
 def printed_shares(metas: Iterable[Mapping]) -> dict[str, float]:
-    """Average over runs the shares and ratios that the recording tool itself computed.
+    """Average the shares and ratios that the recording tool computed.
 
-    Some runs may have shares of fewer top-down categories of level 1 than others. Such a run contributes only the
-    values that no run with the most categories has, so that all categories of level 1 come from the same runs.
+    If runs have different categories, only the runs with the most categories are averaged. Values that these runs lack
+    are averaged over the other runs.
 
     Parameters
     ----------
@@ -60,9 +74,11 @@ def printed_shares(metas: Iterable[Mapping]) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Share of the slots (0 to 1) by category, such as ``front end``; other ratios that
-        :func:`cmlib.io.meaning.tool_metrics.collect_metrics` finds; and ``CPUs``, the median number of CPUs that a run
-        used (NaN if unknown).
+        Values keyed by name:
+
+        - Share of the pipeline slots of each top-down category, 0 to 1. For example, ``front end``.
+        - Other ratios that :func:`cmlib.io.meaning.tool_metrics.collect_metrics` finds. For example, ``IPC``.
+        - ``CPUs`` : median number of CPUs used. NaN if unknown.
     """
     metas = list(metas)
     metrics = pd.DataFrame([meta["printed"] for meta in metas if "printed" in meta])
@@ -74,70 +90,64 @@ def printed_shares(metas: Iterable[Mapping]) -> dict[str, float]:
 
 
 def import_files(
-    name,
-    files,
+    name: str,
+    files: Iterable[str | Path],
     *,
-    format=None,
-    mode=None,
-    set_name=None,
-    interval_ms=None,
-    columns=None,
-    place="",
-    marks=None,
-    condition="",
-    command="",
-    note="",
-    about=None,
-    processor=None,
-    folder=None,
-):
-    """Import files of counts as recordings of a program. A file holds one run or several.
+    format: str | None = None,
+    mode: str | None = None,
+    set_name: str | None = None,
+    interval_ms: int | None = None,
+    columns: Mapping | None = None,
+    place: str = "",
+    marks: str | Path | None = None,
+    condition: str = "",
+    command: str = "",
+    note: str = "",
+    about: Mapping | None = None,
+    processor: str | None = None,
+    folder: str | Path | None = None,
+) -> list[Path]:
+    """Import files of counts as recordings of a program.
 
-    All files are read and checked before the first is stored. The new runs are sorted into sets. A run with the same
-    events as another run of its set becomes a further pass (a repetition). A run with different events becomes a
-    further part, because the events of a set may be spread over several runs.
-
-    Facts that a file does not contain stay unknown, with two exceptions. An event is taken as pinned (counted all the
-    time) if its modifier says so. Events are taken as one group if they were on the counters for the same share of
-    every interval.
+    Each run in the files is added to a set (a named plan of events). If the set has runs with the same events, the new
+    run is a repetition of them (a pass). Otherwise it is a further part of the set's events.
 
     Parameters
     ----------
     name : str
         Name of the program, and of its folder among the recordings.
     files : sequence of path
-        Plain, or packed by gzip, xz, bzip2 or Zstandard, as perf wrote them.
+        Output of perf or another tool. Files can be compressed by gzip, xz, bzip2 or Zstandard.
     format : str, optional
-        Name of the files' format; by default the only one that recognizes each.
+        Name of the files' format. Default: it is recognized.
     mode : {"ocoe", "mlpx"}, optional
-        ``ocoe`` (one counter, one event) if each event was counted all the time, ``mlpx`` (multiplexed) if they took
-        turns. Default: derived from the running shares, or ``unknown`` if the file has none.
+        ``ocoe`` (one counter, one event) if each event was counted all the time. ``mlpx`` (multiplexed) if events took
+        turns on the counters. Default: derived from the running shares, or ``unknown`` if the file has none.
     set_name : str, optional
-        Name of the set. By default ``ocoe``, ``mlpx12`` (multiplexed, twelve events in a run), or ``counts`` if the
-        file has no running shares. The prefix ``totals_`` is added if the counts are totals of whole runs.
+        Name of the set. Default: chosen by the mode. For example, ``ocoe``, or ``mlpx12`` for twelve multiplexed
+        events.
     interval_ms : int, optional
-        Time between samples [ms], 1 to 86,400,000. Default: the shortest interval in the file, except the last one,
-        which the program's end cuts short.
+        Time between samples [ms], 1 to 86,400,000. Default: the shortest interval in the file except the last.
     columns : mapping of str to {"count", "level"}, optional
-        Further columns to import from a wide table (one column per event): columns without an event's name, such as
-        power or a latency, which the events are to explain.
+        Further columns to import from a table with one column per event. Use ``level`` for values that are not counts.
+        For example, ``{"power": "level"}``.
     place : str, default ""
-        The CPU, core, socket or node to import, such as ``CPU3``, from a file with separate counts for each. If empty,
-        their counts are added up. A place is also the default of `condition`.
+        CPU, core, socket or node to import from a file with separate counts. For example, ``CPU3``. Default: the counts
+        of all are added up.
     marks : path, optional
-        File of marks (:func:`cmlib.io.marks.read_marks`), which cut each recording into programs or phases. Each piece
-        is stored as program NAME-MARK.
+        File of marks (named time ranges), as :func:`cmlib.io.marks.read_marks` reads them. Each mark becomes a program
+        NAME-MARK.
     condition : str, default ""
-        How the runs differ from others of the program, such as ``collocated``. They are stored as program
-        NAME-CONDITION, so that they are never combined with the others.
+        Condition that distinguishes the runs from other runs of the program. For example, ``collocated``. The program
+        is named NAME-CONDITION. Default: `place`.
     command : str, default ""
-        The command that was measured.
+        Measured command, for the metadata.
     note : str, default ""
-        Remark to store in the metadata.
+        Remark for the metadata.
     about : dict, optional
-        Output of ``cmlib doctor --json`` on the machine of the recording.
+        Output of ``cmlib doctor --json`` on the measured machine.
     processor : str, optional
-        The machine's processor, as :func:`cmlib.processors.find` names it.
+        Processor of the measured machine. For example, ``amd_zen5``.
     folder : path, optional
         Folder of all recordings. Default: `data/recordings`.
 
@@ -149,18 +159,19 @@ def import_files(
     Raises
     ------
     RecordError
-        If an argument is not allowed; if a file can't be read, has no known format, has no counts or was imported
-        before; if a new run can't be compared with the runs of its program; or if the runs can't be written.
+        If a file cannot be read, was imported before, or cannot be compared with the existing runs of the program. Also
+        if an argument is not valid, or a file cannot be written.
     """
     if interval_ms is not None and not 1 <= interval_ms <= _DAY_MS:
-        got = reprlib.repr(interval_ms)
-        raise RecordError(f"an interval has 1 to {_DAY_MS:,} ms, which is a day; got {got}.")
+        raise RecordError(
+            f"an interval has 1 to {_DAY_MS:,} ms, which is a day; got {reprlib.repr(interval_ms)}."
+        )
     recordings = Path(folder or places.recordings_dir())
     condition = condition or place
     programs.check_names(_name_program(name, "", condition), set_name or _ONE_COUNTER_ONE_EVENT)
     origin = _describe_origin(about, processor, command, note) | {"condition": condition}
     file_recordings = read_recordings(
-        files,
+        map(Path, files),
         origin["machine"],
         format=format,
         options=ReadOptions(columns=columns or {}, interval_ms=interval_ms),
@@ -168,36 +179,36 @@ def import_files(
         marks=read_marks(marks) if marks else (),
         mode=mode,
     )
-    recordings_by_program = {}
+    recordings_by_program: dict[str, list[FileRecording]] = {}
     for recording in file_recordings:
         program = _name_program(name, recording.name, condition)
         recordings_by_program.setdefault(program, []).append(recording)
     with errors_as(RecordError, recordings):
         recordings.mkdir(parents=True, exist_ok=True)
-    # Locked until the files are written, so that no other import takes the same names of runs.
+    # The lock is held until the files are written. No other import can choose the same names of runs.
     with errors_as(RecordError, recordings), locked(recordings):
         new_runs = []
         for program, program_recordings in recordings_by_program.items():
             new_runs += _prepare_runs(recordings / program, program_recordings, set_name, origin)
         with contextlib.ExitStack() as folders:
-            for target in dict.fromkeys(target for target, _, _ in new_runs):
-                folders.enter_context(program_folder(target))
-            return _add_runs(new_runs)
+            for program_path in dict.fromkeys(run.folder for run in new_runs):
+                folders.enter_context(program_folder(program_path))
+            return _write_runs(new_runs)
 
 
-def _add_runs(new_runs: Iterable[tuple[Path, dict, FileRecording]]) -> list[Path]:
-    """Write runs, and return the paths of their metadata. After an error, remove those that were written.
+def _write_runs(new_runs: Iterable[_NewRun]) -> list[Path]:
+    """Write runs, and return their metadata files. After an error, remove the runs that were written.
 
-    Each run is the folder of its program, its metadata and its recording. A file with several runs is stored once per
-    program: the content of the further runs is a link to that of the first.
+    If a file contains several runs of a program, its content is stored once. The other runs have links to it.
     """
     metadata_files = []
-    first_run_by_content = {}
+    first_run_by_content: dict[tuple[Path, bytes], Path] = {}
     try:
-        for target, meta, recording in new_runs:
-            metadata_file = programs.add_run(target, meta, recording.raw)
+        for new_run in new_runs:
+            raw = new_run.recording.raw
+            metadata_file = programs.add_run(new_run.folder, new_run.meta, raw)
             metadata_files.append(metadata_file)
-            first_run = first_run_by_content.setdefault((target, recording.raw), metadata_file)
+            first_run = first_run_by_content.setdefault((new_run.folder, raw), metadata_file)
             if first_run != metadata_file:
                 programs.share_content(first_run, metadata_file)
     except BaseException:
@@ -207,55 +218,55 @@ def _add_runs(new_runs: Iterable[tuple[Path, dict, FileRecording]]) -> list[Path
     return metadata_files
 
 
-def _name_program(name, mark, condition):
-    """Return the name ``NAME-MARK-CONDITION`` of a run's program, without the parts that are empty."""
+def _name_program(name: str, mark: str, condition: str) -> str:
+    """Return the name ``NAME-MARK-CONDITION`` of a run's program, without empty parts."""
     return "-".join(filter(None, [name, mark, condition]))
 
 
 def _prepare_runs(
-    target: Path, recordings: Iterable[FileRecording], set_name: str | None, origin: dict
-) -> list[tuple[Path, dict, FileRecording]]:
-    """Make the metadata of new runs of a program, and check each run against all runs before it.
+    folder: Path, recordings: Iterable[FileRecording], set_name: str | None, origin: dict
+) -> list[_NewRun]:
+    """Make the metadata of a program's new runs, and check each run against all runs before it.
 
     Parameters
     ----------
-    target : Path
+    folder : Path
         Folder of the program.
     recordings : iterable of FileRecording
+        New recordings of the program.
     set_name : str or None
-        None for the usual name.
+        Name of the set. None to choose it by the mode.
     origin : dict
-        Entries of metadata that files do not contain, as :func:`_describe_origin` returns them.
+        Metadata that the files do not contain, from :func:`_describe_origin`.
 
     Returns
     -------
-    list of (Path, dict, FileRecording)
-        `target`, metadata and recording of each run.
+    list of _NewRun
 
     Raises
     ------
     RecordError
-        If a run exists already, or can't be compared with the program's other runs.
+        If a run was imported before, or cannot be compared with the other runs.
     """
-    metas = dict(programs.existing_runs(target))
-    identities = {run: _identify(programs.read_raw(target, run), meta) for run, meta in metas.items()}
+    metas = dict(programs.existing_runs(folder))
+    identities = {run: _identify(programs.read_raw(folder, run), meta) for run, meta in metas.items()}
     new_runs = []
     for recording in recordings:
-        meta = _make_metadata(target.name, recording, set_name, origin, metas)
+        meta = _make_metadata(folder.name, recording, set_name, origin, metas)
         identity = _identify(recording.raw, meta)
-        for run, other_identity in identities.items():
-            if identity == other_identity:
-                raise RecordError(f"{recording.file} is {target.name}/{run} already; nothing was imported.")
-        check_run(meta, target / f"{meta['run']}.json")
+        for run, existing_identity in identities.items():
+            if identity == existing_identity:
+                raise RecordError(f"{recording.file} is {folder.name}/{run} already; nothing was imported.")
+        check_run(meta, folder / f"{meta['run']}.json")
         programs.check_comparable(metas.values(), meta)
         metas[meta["run"]] = meta
         identities[meta["run"]] = identity
-        new_runs.append((target, meta, recording))
+        new_runs.append(_NewRun(folder, meta, recording))
     return new_runs
 
 
 def _identify(raw: bytes, meta: Mapping) -> tuple[bytes, str]:
-    """Return the file of a run and the selection from it: if both are equal, so are two runs."""
+    """Return the content of a run's file and the rows selected from it. They are equal only for the same run."""
     selected = {key: meta[key] for key in ("selection", "parts") if key in meta}
     return raw, repr(selected)
 
@@ -267,9 +278,9 @@ def _make_metadata(
     origin: dict,
     existing: Mapping[str, dict],
 ) -> dict:
-    """Make the metadata of a run: facts of its file, its position in the set, its groups of events, and its origin.
+    """Make the metadata of a new run.
 
-    `existing` is the metadata of the program's runs by name.
+    `existing` has the metadata of the program's other runs, keyed by name.
     """
     facts = recording.facts
     set_name = set_name or _choose_set_name(facts)
@@ -279,38 +290,41 @@ def _make_metadata(
         meta["groups"] = same_events_metas[0]["groups"]
     meta |= origin
     meta["note"] = " ".join(filter(None, [origin["note"], recording.note]))
-    core = events.core_pmu([*events_of(meta), *meta.get("names", {})])
     machine = meta["machine"] | facts.get("machine", {})
-    meta["machine"] = machine | machine_with(core and events.find_microarchitecture(machine, core))
+    core = events.core_pmu([*events_of(meta), *meta.get("names", {})])
+    microarchitecture = events.find_microarchitecture(machine, core) if core else core
+    meta["machine"] = machine | machine_with(microarchitecture)
     return meta
 
 
 def _choose_set_name(facts: Mapping) -> str:
-    """Return the usual name of a run's set, such as ``ocoe``, ``mlpx12``, ``counts`` or ``totals_ocoe``."""
+    """Return the default name of a run's set. For example, ``ocoe``, ``mlpx12``, ``counts`` or ``totals_ocoe``."""
     names = events_of(facts)
-    # Neither pinned events nor second readings of an event take turns on the counters.
-    n_multiplexed = len(names) - len(events.second_readings(names)) - len(facts["pinned"])
     if facts["mode"] == _ONE_COUNTER_ONE_EVENT:
         set_name = _ONE_COUNTER_ONE_EVENT
     elif facts["mode"] == UNKNOWN:
         set_name = "counts"
     else:
+        # Pinned events and second readings of an event are not multiplexed events of their own.
+        n_multiplexed = len(names) - len(events.second_readings(names)) - len(facts["pinned"])
         set_name = f"mlpx{n_multiplexed}"
     return f"totals_{set_name}" if are_totals(facts) else set_name
 
 
-def _describe_origin(about, processor, command, note):
-    """Make the entries of metadata that files do not contain: machine, counters, command and note.
+def _describe_origin(about: Mapping | None, processor: str | None, command: str, note: str) -> dict:
+    """Make the metadata that files do not contain: machine, counters, command and note.
 
-    `about` is the output of ``cmlib doctor --json``, or None if the machine is unknown. RecordError if it is anything
-    else.
+    `about` is the output of ``cmlib doctor --json``, or None if the machine is unknown. RecordError is raised if it is
+    anything else.
     """
-    about = {"machine": {}, "offered_counters": None, "good_counters": None} if about is None else about
+    if about is None:
+        about = {"machine": {}, "offered_counters": None, "good_counters": None}
     problem = "the description of the machine is not the output of `cmlib doctor --json`"
     with reading_errors_as(RecordError, problem, errors=(KeyError, TypeError)):
         counters = {"offered": about["offered_counters"], "good": about["good_counters"]}
         machine = unknown_machine() | about["machine"] | machine_with(processor)
     origin = {"counters": counters, "machine": machine, "command": command, "note": note}
     with errors_as(RecordError, ""):
+        # Checks that the entries are JSON-serializable.
         as_text(origin, "the description of the machine, the command or the note")
     return origin | {"exit_code": None, "imported": True}
