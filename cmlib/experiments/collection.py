@@ -51,7 +51,8 @@ def describe_machines(recordings: Iterable[Recording]) -> pd.DataFrame:
         - ``counted by``: version of perf or of the simulator, or "imported".
         - ``processor``, ``processors``: name and number of the processors.
         - ``virtual machine``: name of the hypervisor, or "no".
-        - ``offered``, ``good``: number of hardware counters, and number of those that count correctly.
+        - ``offered``: number of hardware counters of a processor.
+        - ``good``: number of hardware counters that count correctly.
         - ``runs``: number of runs.
     """
     rows = []

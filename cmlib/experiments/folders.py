@@ -13,7 +13,7 @@ def hardware_first(folder: str | Path) -> Path:
     Parameters
     ----------
     folder : path
-        Folder of recordings. It contains recordings of software events, or a folder "hardware", or both.
+        Folder of recordings. It can contain a folder "hardware" with recordings of hardware events.
 
     Returns
     -------

@@ -49,9 +49,10 @@ def read_file(
     options : ReadOptions, optional
         What the user knows about the file. For example, the unit of its times.
     format : str, optional
-        Name of the format. Default: the format is detected.
+        Name of the file format. Default: the format is detected.
     place : str, default ""
-        CPU, core, socket, node or kind of core. Default: the counts of all are read.
+        Read only the counts of this CPU, core, socket, node or kind of core. For example, ``"CPU3"``. Default: read the
+        counts of all CPUs.
 
     Returns
     -------

@@ -21,12 +21,14 @@ OVERHEAD_FILE = "overhead.json"  # run times with and without counting, in the f
 class Kernel:
     """A small program in a good and a bad form.
 
+    The bad form has a performance defect. The kernel is used instead of a program of the AutoPerf paper.
+
     Attributes
     ----------
     name : str
         Name of the kernel.
     stands_for : str
-        Name of the program in the AutoPerf paper that it replaces.
+        Name of the program in the AutoPerf paper.
     type : str
         Kind of the defect. For example, ``fs`` (false sharing).
     original : bool

@@ -69,7 +69,7 @@ class ProgramRuns(Kernel):
 
     @property
     def label(self) -> str:
-        """Name of the kernel and of the program that it replaces."""
+        """Name of the kernel, and in parentheses the name of the paper's program."""
         return self.name if self.name == self.stands_for else f"{self.name} (for {self.stands_for})"
 
     @property

@@ -71,18 +71,21 @@ _CLASS_OF_ONE_RUN = dict.fromkeys(("P_Mem_L2", "P_Mem_L3"), "P_Mem_L2/L3")
 class Fingerprints:
     """Recordings of the micro-benchmarks, measured or simulated.
 
+    A micro-benchmark has two forms: with a known bottleneck, and without it. Key events are the few events that the
+    decision tree uses.
+
     Attributes
     ----------
     key : dict of str to list of cmlib.experiments.micro.recordings.Series
-        Runs that counted the key events, for each kind of program.
+        Runs that counted the key events. The key is the kind of program.
     all : list of cmlib.experiments.micro.recordings.Series
         Runs that counted all events.
     sweep : DataFrame
-        Load latency of each working-set size. Empty if the recordings are simulated.
+        Load latency for each size of the accessed data. Empty if the recordings are simulated.
     meta : dict
         Metadata of one run.
     indistinguishable : tuple of cmlib.experiments.micro.recordings.Series
-        Simulated runs of programs whose two forms have the same causes of cycles.
+        Simulated runs of some micro-benchmarks. The simulation does not show a difference between their two forms.
     """
 
     key: dict
@@ -120,12 +123,18 @@ class Fingerprints:
 
     @property
     def slice_s(self) -> float:
-        """Length of a slice [s]. For simulated runs, number of intervals."""
+        """Length of a slice.
+
+        The unit is seconds for measured runs. For simulated runs, it is the number of intervals.
+        """
         return 1 if self.simulated else SLICE_S
 
     @property
     def per(self) -> str:
-        """Unit by which counts are divided: "cycle" or "1,000 estimated cycles"."""
+        """Unit by which counts are divided.
+
+        It is "cycle" for measured runs, and "1,000 estimated cycles" for simulated runs.
+        """
         return "1,000 estimated cycles" if self.simulated else "cycle"
 
     @property
@@ -147,9 +156,9 @@ class Fingerprints:
 
     @property
     def unmultiplexed(self) -> int:
-        """Number of events that can be counted at the same time.
+        """Number of key events that can be counted at the same time.
 
-        Events that every run counts are not included. For a simulation, it is the number of modeled events.
+        For simulated runs, it is the number of modeled events.
         """
         if self.simulated:
             return len(MODELLED_RATES)
@@ -230,7 +239,7 @@ def load_simulated(
     """Load the simulated recordings of the micro-benchmarks.
 
     The key events are the modeled events: cache misses and branch mispredictions. A program is not used for training
-    if the simulation cannot distinguish its two forms.
+    if the simulation does not show a difference between its two forms (with and without a bottleneck).
 
     Parameters
     ----------
@@ -440,6 +449,9 @@ def train(X: pd.DataFrame, about: pd.DataFrame, tree: ClassifierMixin, **setting
 def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
     """Compare the costs of the two forms of each simulated program.
 
+    A micro-benchmark has a form with a bottleneck, and a form without it. The costs are shares of the estimated
+    cycles.
+
     Parameters
     ----------
     recorded : Fingerprints
@@ -452,9 +464,11 @@ def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
 
         - ``program``, ``pathology``: name, and known bottleneck.
         - ``trained``: "yes" if trees are trained on the program, otherwise "no".
-        - ``case``, ``cause``: case and cause of cycles with the largest difference between the two forms.
-        - ``P``, ``N``: share of this cause in the form with and without the bottleneck [% of the estimated cycles].
-        - ``apart``: "yes" if the simulation distinguishes the two forms, otherwise "no".
+        - ``case``, ``cause``: size of the data, and cause of cycles, with the largest difference between the two
+          forms.
+        - ``P``, ``N``: share of this cause in the form with the bottleneck, and in the form without it [% of the
+          cycles].
+        - ``apart``: "yes" if the simulation shows a difference between the two forms, otherwise "no".
     """
     runs = {run.program: run for run in [*recorded.all, *recorded.indistinguishable, *recorded.key["unseen"]]}
     totals = pd.DataFrame({name: run.counts.sum() for name, run in runs.items()}).T

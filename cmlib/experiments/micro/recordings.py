@@ -51,10 +51,12 @@ SIMULATE_COMMAND = "cmlib record-micro --simulate"
 def stored_sweep(folder: str | Path) -> pd.DataFrame:
     """Read the load latencies that are stored with the recordings.
 
+    The latencies were measured with several sizes of the accessed data (the working set).
+
     Parameters
     ----------
     folder : path
-        Folder of the recordings.
+        Folder of the recordings. The latencies are in its file "micro-sweep.csv".
 
     Returns
     -------
@@ -64,7 +66,7 @@ def stored_sweep(folder: str | Path) -> pd.DataFrame:
     Raises
     ------
     NothingRecordedError
-        If the file does not exist.
+        If the folder does not contain this file.
     CmlibError
         If the file is damaged.
     """
@@ -79,6 +81,8 @@ def stored_sweep(folder: str | Path) -> pd.DataFrame:
 
 def key_metadata(folder: str | Path) -> dict[str, Any] | None:
     """Return the metadata of the first run that counted the key events.
+
+    Key events are the few events that the decision tree uses.
 
     Parameters
     ----------
@@ -128,8 +132,7 @@ class Series:
         Parameters
         ----------
         slice_s : float
-            Length of a slice [s]. For a simulated run, number of intervals. It must be a multiple of the interval
-            length.
+            Length of a slice [s], a multiple of the interval length. For a simulated run, it is a number of intervals.
 
         Returns
         -------
@@ -182,7 +185,7 @@ def read_series(folder: str | Path, set_name: str, kind: str = "micro", *, only:
     folder : path
         Folder of the recordings.
     set_name : {"key", "all"}
-        Set of runs: with the key events, or with all events.
+        Read the runs that counted the key events (the few events that a decision tree uses), or all events.
     kind : {"micro", "unseen", "CPU", "parallel", "own"}, default "micro"
         Kind of programs.
     only : str, default "*"

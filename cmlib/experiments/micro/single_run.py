@@ -28,9 +28,9 @@ _WITHOUT_COUNTERS = (
 def record_once(
     command: list[str], trained: dict[str, Any], counters: dict[str, int], *, keep: str | None = None
 ) -> Series:
-    """Run a command and count the key events.
+    """Run a command and count the events that a decision tree needs.
 
-    The events share the counters in the same way as in the training runs.
+    These events share the counters in the same way as in the training runs.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def record_once(
     trained : dict
         Metadata of a training run.
     counters : dict of str to int
-        Number of counters of this machine, from :func:`check_counters`.
+        Hardware counters of this machine, from :func:`check_counters`.
     keep : str, optional
         Store the run under the name "own-KEEP". Default: the run is deleted.
 
@@ -101,7 +101,9 @@ def _check_machine(trained, counters):
 
 
 def load_recorded(name: str) -> Series:
-    """Load the first stored run of a program with the key events.
+    """Load the first stored run of a program that counted the key events.
+
+    Key events are the few events that a decision tree needs.
 
     Parameters
     ----------
@@ -139,7 +141,8 @@ def check_counters() -> dict[str, int]:
     Returns
     -------
     dict of str to int
-        ``offered``: number of counters. ``good``: number of counters that count correctly.
+        Contains two numbers. ``offered`` is the number of hardware counters. ``good`` is the number of hardware
+        counters that count correctly.
 
     Raises
     ------
