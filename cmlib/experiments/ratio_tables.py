@@ -20,8 +20,7 @@ _SMALL_VARIANCE = 1e-18  # added to variances, so that they are above 0
 def compare_ratios(old: pd.DataFrame, new: pd.DataFrame, smallest: float) -> list[dict[str, Any]]:
     """Compare two tables by the ratio of the geometric means of each column.
 
-    Columns that are in one table only are ignored. Values that are not above 0 are ignored, too. A column needs two
-    values in each table.
+    Columns that are in one table only are ignored, and so are columns with fewer than two positive values in a table.
 
     Parameters
     ----------
@@ -38,15 +37,18 @@ def compare_ratios(old: pd.DataFrame, new: pd.DataFrame, smallest: float) -> lis
         - ``name``: name of the column.
         - ``old``, ``new``: geometric means.
         - ``ratio``: new mean divided by the old mean.
-        - ``low``, ``high``: confidence interval of the ratio. All intervals together have a confidence of 95 %.
+        - ``low``, ``high``: limits of the confidence interval of the ratio. The confidence is 95 % that all intervals
+          of the result contain the true ratios.
         - ``verdict``: "differs", "no change" or "inconclusive".
         - ``differs``: True if the verdict is "differs".
 
     Notes
     -----
-    The confidence interval is that of Welch's t-test on logarithms. A quantity differs if the ratio is relevant and
-    the interval excludes 1. It did not change if the interval contains no relevant ratio. Otherwise, the comparison
-    is inconclusive.
+    The confidence intervals are computed by Welch's t-test on logarithms. The verdict is one of these:
+
+    - "differs": the ratio is relevant, and its confidence interval excludes 1.
+    - "no change": the confidence interval contains no relevant ratio.
+    - "inconclusive": all other cases.
     """
     names = [name for name in old if name in new]
     rows = []

@@ -88,9 +88,10 @@ def score_method(
     Parameters
     ----------
     method : callable
-        Function ``method(counts, shares)`` that returns the repaired counts, or a pair of the repaired counts and
-        their standard errors. All are DataFrames with one row per interval and one column per event. A count is NaN if
-        the event was not counted. A running share (0-1) is NaN if it is unknown.
+        Function ``method(counts, shares)``. The running share (0-1) is the fraction of the interval in which the event
+        was counted, or NaN if it is unknown. A count is NaN if the event was not counted. The function returns the
+        repaired counts, or a pair of the repaired counts and their standard errors. All are DataFrames with one row
+        per interval and one column per event.
     files : DataFrame from :func:`listed`, or sequence of path, optional
         Recordings with known true counts. Files that are not on this machine are skipped. Default: all recordings for
         judging.
@@ -107,7 +108,8 @@ def score_method(
         - ``error``: mean distance from the true counts [% of the mean count], median over the events.
         - ``ratio``: error divided by the error of perf, geometric mean over the events.
         - ``covered``: share of the true counts inside the 90 % intervals [%], or NaN without standard errors.
-        - ``noise``: squared standard error, divided by the sum of itself and the variance of the repaired counts [%].
+        - ``noise``: share of the error in the variance of the repaired counts [%]. It is e / (e + v), with the mean
+          squared standard error e and the variance v.
         - ``series``: number of events in all cases of the file.
 
     Raises
@@ -159,8 +161,8 @@ def score_cases(methods: dict[str, Callable], cases: Iterable[RepairCase]) -> pd
         - ``case``, ``method``, ``event``: names.
         - ``error``: mean distance from the true counts [% of the mean count].
         - ``covered``: share of the true counts inside the 90 % intervals [%], or NaN without standard errors.
-        - ``noise``: squared standard error, divided by the sum of itself and the variance of the repaired counts
-          [%].
+        - ``noise``: share of the error in the variance of the repaired counts [%]. It is e / (e + v), with the mean
+          squared standard error e and the variance v.
         - ``printed``: error of perf's counts [%].
         - ``ratio``: ``error`` divided by ``printed``, or 1 if ``printed`` is 0.
     """
@@ -194,8 +196,8 @@ def ratios(judged: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
         - ``ratio``: error divided by the error of perf, geometric mean over the programs.
         - ``low``, ``high``: 90 % interval of the ratio, from resampled programs (bootstrap).
         - ``worst``: largest ratio of a file.
-        - ``covered``, ``least``: mean and minimum over the files of the share of the true counts inside the 90 %
-          intervals [%].
+        - ``covered``: share of the true counts inside the 90 % intervals, mean over the files [%].
+        - ``least``: the same share, minimum over the files [%].
     """
     rng = np.random.default_rng(seed)
     rows = {}
@@ -268,8 +270,8 @@ def twice_counted(
 ) -> Iterator[RepairCase]:
     """Make cases of events that a run counted under two names.
 
-    The method repairs the counts of one name. The counts of the other name are the true counts. They are hidden from
-    the method, and so are the events that were counted at the same time.
+    The method repairs the counts of one name. The counts of the other name are the true counts, which the method does
+    not get. The method does not get other events that were counted at the same time as the true counts.
 
     Parameters
     ----------

@@ -46,8 +46,8 @@ def compare_services(
     load : str, default "instructions"
         Event that measures the load: its count per second is the throughput.
     smallest : float, default 0.25
-        Smallest relevant change of a ratio. For example, with 0.25 a ratio of 1.25 or more, or of 0.8 or less, is
-        relevant. A share of the slots must change by more than this number.
+        Smallest relevant change. For example, with 0.25 a ratio of 1.25 or more, or of 0.8 or less, is relevant. In
+        this example, a change of a share of the slots is relevant above 25 percentage points.
 
     Returns
     -------
@@ -59,13 +59,14 @@ def compare_services(
         - ``verdict``: "differs", "no change", "inconclusive" or "not comparable" (too few intervals of equal load).
         - ``phases``: groups of intervals, a list of dicts with the keys from and to (load per second), old and new
           (number of intervals), and comparable.
-        - ``levels``: compared quantities such as instructions per cycle, from
+        - ``levels``: comparison of quantities such as instructions per cycle, from
           :func:`cmlib.experiments.ratio_tables.compare_ratios`.
-        - ``rates``: compared events per 1,000 cycles, from the same function.
-        - ``account``: compared shares of the slots, a list of dicts with the keys name, old and new ([low, high] [%]),
-          low and high (of the difference [%]), and differs. A slot is a chance to begin one operation in one cycle.
+        - ``rates``: comparison of events per 1,000 cycles, from the same function.
+        - ``account``: comparison of shares of the slots. A slot is a chance to begin one operation in one cycle. It is
+          a list of dicts with the keys name, old and new (bounds [%]), low and high (bounds of the difference [%]), and
+          differs.
 
-        The last three are empty if the verdict is "not comparable".
+        The keys ``levels``, ``rates`` and ``account`` are empty if the verdict is "not comparable".
 
     Raises
     ------

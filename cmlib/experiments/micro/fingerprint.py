@@ -287,10 +287,12 @@ def key_event_curve(
 ) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
     """Measure the accuracy of a decision tree with several numbers of key events.
 
+    Key events are the events that are left after eliminating the least informative ones.
+
     Parameters
     ----------
     X, about : DataFrame
-        Event rates of the slices, and their labels.
+        Event rates and labels of the time slices, from :func:`cmlib.experiments.micro.recordings.cut`.
     sizes : iterable of int
         Numbers of key events.
     tree : classifier
@@ -303,8 +305,9 @@ def key_event_curve(
     elimination : DataFrame
         Order in which the events were eliminated, from :func:`cmlib.fingerprint.key_events.eliminate`.
     curves : dict of str to DataFrame
-        Accuracy [%] for each number of key events. The key ``"10-fold"`` stands for random folds. The key
-        ``"whole cases left out"`` stands for folds that test other cases than those of the training.
+        Accuracy [%] for each number of key events, with two kinds of folds. The key ``"10-fold"`` stands for random
+        slices. The key ``"whole cases left out"`` stands for folds of complete cases. A case is a program with one
+        size of its data.
     """
     X = X.loc[:, X.nunique() > 1]
     label = about["label"]
@@ -389,7 +392,7 @@ def predict_left_out(X: pd.DataFrame, about: pd.DataFrame, tree: ClassifierMixin
     Parameters
     ----------
     X, about : DataFrame
-        Event rates of the slices, and their labels.
+        Event rates and labels of the time slices, from :func:`cmlib.experiments.micro.recordings.cut`.
     tree : classifier
         It is cloned for each micro-benchmark.
 
@@ -407,13 +410,14 @@ def share_within_cases(X: pd.DataFrame) -> float:
     Parameters
     ----------
     X : DataFrame of float, shape (n_slices, n_events)
-        Event rates of the slices, indexed by program, pass and slice. Each value of the level program is a case.
+        Event rates of the time slices, indexed by program, pass and slice. A case is a program with one size of its
+        data: one value of the index level ``program``.
 
     Returns
     -------
     float
-        Mean share of the variance of an event that lies within cases [%]. 0 if all slices of a case are equal. 100 if
-        the cases have equal means.
+        Variance within cases, relative to the variance of all slices [%]. It is the mean over the events. It is 0 if
+        all slices of a case are equal, and 100 if all cases have equal means.
     """
     X = X.loc[:, X.nunique() > 1]
     squares_within = ((X - X.groupby("program").transform("mean")) ** 2).sum()
@@ -427,7 +431,7 @@ def train(X: pd.DataFrame, about: pd.DataFrame, tree: ClassifierMixin, **setting
     Parameters
     ----------
     X, about : DataFrame
-        Event rates of the slices, and their labels.
+        Event rates and labels of the time slices, from :func:`cmlib.experiments.micro.recordings.cut`.
     tree : classifier
         Decision tree that is not fitted.
     **settings
