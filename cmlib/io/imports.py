@@ -197,9 +197,10 @@ def import_files(
 
 
 def _write_runs(new_runs: Iterable[_NewRun]) -> list[Path]:
-    """Write runs, and return their metadata files. After an error, remove the runs that were written.
+    """Write new runs.
 
-    If a file contains several runs of a program, its content is stored once. The other runs have links to it.
+    After an error, the runs that were written are removed. If a file contains several runs of a program, its content is
+    stored once. The other runs have links to it.
     """
     metadata_files = []
     first_run_by_content: dict[tuple[Path, bytes], Path] = {}
@@ -219,7 +220,10 @@ def _write_runs(new_runs: Iterable[_NewRun]) -> list[Path]:
 
 
 def _name_program(name: str, mark: str, condition: str) -> str:
-    """Return the name ``NAME-MARK-CONDITION`` of a run's program, without empty parts."""
+    """Return the name of a run's program: ``NAME-MARK-CONDITION``.
+
+    Empty parts are omitted.
+    """
     return "-".join(filter(None, [name, mark, condition]))
 
 
@@ -266,7 +270,7 @@ def _prepare_runs(
 
 
 def _identify(raw: bytes, meta: Mapping) -> tuple[bytes, str]:
-    """Return the content of a run's file and the rows selected from it. They are equal only for the same run."""
+    """Return the identity of a run: the content of its file and the selected rows."""
     selected = {key: meta[key] for key in ("selection", "parts") if key in meta}
     return raw, repr(selected)
 
@@ -298,7 +302,10 @@ def _make_metadata(
 
 
 def _choose_set_name(facts: Mapping) -> str:
-    """Return the default name of a run's set. For example, ``ocoe``, ``mlpx12``, ``counts`` or ``totals_ocoe``."""
+    """Return the default name of a run's set.
+
+    For example, ``ocoe``, ``mlpx12``, ``counts`` or ``totals_ocoe``.
+    """
     names = events_of(facts)
     if facts["mode"] == _ONE_COUNTER_ONE_EVENT:
         set_name = _ONE_COUNTER_ONE_EVENT

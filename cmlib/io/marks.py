@@ -120,7 +120,10 @@ def _split_fields(line: str) -> list[str]:
 
 
 def _find_unit(heading: list[str]) -> str | None:
-    """Return the unit in the names of the columns; None if they contain no unit."""
+    """Return the unit in the names of the columns.
+
+    Returns None if they contain no unit.
+    """
     for name in heading[1:]:
         match = _UNIT.search(name)
         if match:
@@ -129,7 +132,7 @@ def _find_unit(heading: list[str]) -> str | None:
 
 
 def _parse_mark(file: str | Path, line_number: int, fields: list[str], unit: str | None) -> Mark:
-    """Parse the fields of a line; raise RecordError if they are not a name and two times."""
+    """Parse the fields of a line with a mark."""
     if len(fields) != 3 or not all(_NUMBER.fullmatch(field) for field in fields[1:]):
         raise RecordError(f"{file}, line {line_number}: {' '.join(fields)[:80]!r} is no mark. {_FORMAT}")
     raw_name, start, end = fields
@@ -144,7 +147,10 @@ def _parse_mark(file: str | Path, line_number: int, fields: list[str], unit: str
 
 
 def _convert_to_ns(number: str, unit: str | None) -> int:
-    """Convert a time to nanoseconds. Without a unit, large times are nanoseconds and other times are seconds."""
+    """Convert a time to nanoseconds.
+
+    Without a unit, times of at least 10¹⁷ are nanoseconds. Smaller times are seconds.
+    """
     time = Decimal(number)
     if unit is None:
         unit = "ns" if time >= _EPOCH_NS else "s"

@@ -70,12 +70,18 @@ class Provenance:
 
     @property
     def warning(self) -> str:
-        """Sentence (Markdown) for captions of simulated and synthetic counts. Empty for other kinds."""
+        """Sentence (Markdown) for captions of simulated and synthetic counts.
+
+        Empty for other kinds.
+        """
         return _WARNINGS.get(self.kind, "")
 
 
 def _find_kind(events: Iterable[str]) -> str:
-    """Return ``own hardware`` if an event needs a hardware counter, otherwise ``software events``."""
+    """Return the kind of provenance of recorded events.
+
+    It is ``own hardware`` if an event needs a hardware counter, otherwise ``software events``.
+    """
     return OWN_HARDWARE if any(map(needs_counter, events)) else SOFTWARE_EVENTS
 
 
@@ -125,7 +131,10 @@ def forget_read() -> None:
 
 
 def provenances_read() -> list[Provenance]:
-    """Return the provenances that this process has read, merged by kind and public set."""
+    """Return the provenances that this process has read.
+
+    Provenances of the same kind and public set are merged.
+    """
     return merge_provenances(_provenances_read)
 
 

@@ -170,7 +170,10 @@ def _find_row(name: str) -> pd.Series:
 
 
 def _find_file(name: str) -> tuple[Path, bytes] | None:
-    """Return the path and the decompressed content of a public file; None if it was not downloaded."""
+    """Find a public file.
+
+    Returns its path and its decompressed content. None if it was not downloaded.
+    """
     row = _find_row(name)
     folders = [folder for folder in (places.external_data_dir(), cache_dir()) if folder]
     downloads = [folder / f"{name}{suffix}" for folder in folders for suffix in ("", ".gz", ".xz")]
@@ -189,7 +192,10 @@ def _find_file(name: str) -> tuple[Path, bytes] | None:
 
 
 def _require_path(name: str) -> Path:
-    """Return the path of a public file after its content is checked; raise PublicError if it was not downloaded."""
+    """Return the path of a public file.
+
+    PublicError is raised if it was not downloaded, or its content is wrong.
+    """
     path_and_content = _find_file(name)
     if path_and_content is None:
         raise PublicError(f"{name} is not there: {command_code('cmlib', 'fetch', name.split('/')[1])}.")
@@ -237,7 +243,10 @@ def fetch(name: str) -> list[str]:
 
 
 def _download(row: Any) -> None:
-    """Download one file, given its row of files.csv, and check its size and SHA-256."""
+    """Download a file, and check its size and SHA-256.
+
+    `row` is its row in files.csv.
+    """
     address = "/".join([SITE, row.repository, row.commit, urllib.parse.quote(row.path)])
     target = cache_dir() / row.file
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -261,7 +270,10 @@ def _download(row: Any) -> None:
 
 
 def _find_reason(error: Any) -> str:
-    """Return the message of the innermost error, without the address that the outer errors repeat."""
+    """Return the message of the innermost error.
+
+    The outer errors repeat the address.
+    """
     while getattr(error, "reason", None) or (error.args and isinstance(error.args[0], Exception)):
         error = getattr(error, "reason", None) or error.args[0]
     return str(error).partition(": ")[2] or str(error)
@@ -342,7 +354,10 @@ def _is_imported(recordings: Path, row: Any) -> bool:
 
 
 def _import_row(row: Any, recordings: Path) -> list[str]:
-    """Import the file of a row of files.csv; return the names of the imported programs."""
+    """Import the file in a row of files.csv.
+
+    Returns the names of the imported programs.
+    """
     metadata_files = import_files(
         row.program,
         [_require_path(row.file)],

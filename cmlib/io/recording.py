@@ -80,7 +80,10 @@ class Recording:
 
     @property
     def source(self) -> str:
-        """Source of the counts: ``perf``, ``callgrind``, or ``imported`` if the user imported a file."""
+        """Source of the counts.
+
+        It is ``perf``, ``callgrind``, or ``imported`` if the user imported a file.
+        """
         if source_of(self.meta) == VALGRIND:
             return "callgrind"
         return "imported" if self.meta.get("imported") else "perf"
@@ -125,7 +128,10 @@ class Recording:
 
     @property
     def machine(self) -> dict:
-        """Description of the machine: vendor, family, model, kernel and more. Empty if unknown."""
+        """Description of the machine.
+
+        For example, vendor, family, model and kernel. Empty if unknown.
+        """
         return self.meta.get("machine") or {}
 
     @property
@@ -135,7 +141,10 @@ class Recording:
 
     @property
     def studied(self) -> list[str]:
-        """Names of the events that were not pinned, which means counted in every run. All events if all were pinned."""
+        """Names of the events that were not pinned.
+
+        Pinned events are counted in every run. If all events were pinned, all are returned.
+        """
         unpinned = [event for event in self.counts if event not in self.meta["pinned"]]
         return unpinned or list(self.counts)
 

@@ -379,7 +379,10 @@ def merge_executions(executions: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _average_events(executions: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return one column per event: its counts, averaged if several executions counted the event."""
+    """Return one column of counts per event.
+
+    An event that several executions counted is averaged.
+    """
     counts = [samples.drop(columns=list(LOCATION_COLUMNS), errors="ignore") for samples in executions]
     all_columns = np.hstack(counts)
     events = pd.Index([event for frame in counts for event in frame])

@@ -143,6 +143,9 @@ def parse_stream(text: str, path: str | Path) -> pd.DataFrame:
 
 
 def _translate_event(name: str) -> str:
-    """Return perf's name of an event. For example, ``LLC-load-misses``. Unknown names are written in lower case."""
+    """Return perf's name of an event.
+
+    For example, ``LLC-load-misses``. Unknown names are written in lower case.
+    """
     short_name = name.partition(":")[0].lower().removeprefix("perf_count_hw_")
     return _PERF_NAMES.get(short_name, short_name)

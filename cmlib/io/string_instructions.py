@@ -15,7 +15,7 @@ _REPEATED_STRING_INSTRUCTION = re.compile(r"rep\w* (?:movs|cmps|stos|lods|scas|i
 
 
 def is_string_instruction(path: str | Path, address: int) -> bool:
-    """Return True if the instruction at an address is a repeated string instruction.
+    """Return True if an instruction is a repeated string instruction.
 
     Parameters
     ----------

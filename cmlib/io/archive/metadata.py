@@ -177,7 +177,7 @@ def _compile_schema(kind):
 
 
 def _refuse_constant(name: str) -> float:
-    """Raise InputError for a JSON constant that is not finite. For example, ``NaN``."""
+    """Raise InputError for the constant ``NaN`` or ``Infinity`` in JSON."""
     raise InputError(f"{name} is no number")
 
 

@@ -144,7 +144,10 @@ def check_comparable(existing: Iterable[Mapping], intended: Mapping) -> None:
 
 
 def _pair_entries(old: Mapping, new: Mapping) -> dict[str, tuple]:
-    """Return the entries that must be equal in two runs: pairs of values, keyed by name."""
+    """Pair the entries that must be equal in comparable runs.
+
+    The result is keyed by the name of the entry.
+    """
     pairs = {
         "source of counts": (runs.source_of(old), runs.source_of(new)),
         "command": (old["command"], new["command"]),

@@ -43,7 +43,7 @@ def write_whole(target: str | Path, content: str | bytes) -> None:
 
 @contextlib.contextmanager
 def atomic_output(target: str | Path) -> Iterator[Path]:
-    """Provide a temporary path that replaces a file or folder after a ``with`` block.
+    """Provide a temporary path for the new content of a file or folder.
 
     After an error in the block, the target is unchanged.
 
@@ -98,7 +98,7 @@ def working_folder(target: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def program_folder(folder: str | Path) -> Iterator[Path]:
-    """Create the folder of a program's recordings if needed, for a ``with`` block.
+    """Create the folder of a program's recordings during a ``with`` block.
 
     Temporary folders of killed processes in it are removed. After an error in the block, the folder is removed if it
     is empty.

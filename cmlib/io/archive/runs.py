@@ -181,7 +181,10 @@ def content_suffix(meta: Mapping) -> str:
 
 
 def _find_run_problem(meta: Mapping, file: Path) -> str | None:
-    """Describe the first problem in the metadata of a run; None if they are valid."""
+    """Describe the first problem in the metadata of a run.
+
+    Returns None if the metadata are valid.
+    """
     problem = find_problem(meta, "run")
     if problem:
         return problem

@@ -114,7 +114,10 @@ def _check_costs(costs_by_function: dict[_FunctionKey, _Costs]) -> None:
 def _remove_repetitions(
     functions: pd.DataFrame, loop_instructions: dict[_InstructionKey, _LoopInstruction]
 ) -> pd.DataFrame:
-    """Count each execution of a string instruction once, and add the column `REPETITIONS`."""
+    """Count each execution of a string instruction once.
+
+    The number of repetitions is added as a column.
+    """
     row_by_function = {function: row for row, function in enumerate(functions.index)}
     counts = {event: functions[event].to_numpy(copy=True) for event in functions}
     repetitions = np.zeros(len(functions), dtype=np.int64)
@@ -128,7 +131,7 @@ def _remove_repetitions(
 
 
 def _compute_surplus(cost_by_event: dict[str, int], n_repetitions: int) -> dict[str, int]:
-    """Return the surplus of Callgrind's counts of a string instruction, keyed by event.
+    """Return the surplus in Callgrind's counts of a string instruction.
 
     Callgrind simulates the instruction as a loop. Each repetition has one instruction, one branch, and its loads and
     stores. Each execution has one further instruction. A processor counts only one instruction per execution, and
@@ -149,7 +152,10 @@ def _compute_surplus(cost_by_event: dict[str, int], n_repetitions: int) -> dict[
 def _select_string_instructions(
     loop_instructions: dict[_InstructionKey, _LoopInstruction],
 ) -> dict[_InstructionKey, _LoopInstruction]:
-    """Select the repeated string instructions, which are recognized in the binaries."""
+    """Select the repeated string instructions.
+
+    They are recognized in the binaries.
+    """
     is_string_by_location: dict[tuple[str, int], bool] = {}
     selected = {}
     for key, instruction in loop_instructions.items():
@@ -288,7 +294,10 @@ class _ProcessReader:
         self._is_cost_of_call = False
 
     def _read_jump(self, line: str) -> None:
-        """Read the number of jumps and their target. The next line has the address of the jumping instruction."""
+        """Read the number of jumps and their target.
+
+        The next line has the address of the jumping instruction.
+        """
         count, target = line[5:].split()[:2]
         # A line `jcnd=` has the count JUMPS/EXECUTIONS.
         n_jumps = int(count.partition("/")[0])
@@ -302,7 +311,7 @@ class _ProcessReader:
             self._instruction = _Instruction(self._function, self._address)
 
     def _count_self_jumps(self) -> None:
-        """Count the jumps in the previous line if their target is the current instruction."""
+        """Count the jumps in the previous line if the instruction jumped to itself."""
         if self._jump is not None:
             n_jumps, target = self._jump
             if target == self._address:
@@ -319,7 +328,10 @@ class _ProcessReader:
             self._function_costs[event_number] += cost  # type: ignore[index]
 
     def _read_name(self, call_prefix: str, tag: str, number: str | None, name: str) -> None:
-        """Read the name of a function, file or binary. The following lines of costs belong to it."""
+        """Read the name of a function, file or binary.
+
+        The following lines of costs belong to it.
+        """
         kind = _KIND_BY_TAG[tag]
         if number:
             name = self._name_by_number[kind].setdefault(number, name)
@@ -343,7 +355,7 @@ class _ProcessReader:
 
 
 def _next_address(address: int, position: str) -> int:
-    """Parse an address, which can be relative to the previous one.
+    """Parse an absolute or relative address.
 
     ``*`` repeats the previous address, and ``+16`` adds 16 to it.
     """

@@ -53,7 +53,7 @@ def read_series(text: str) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def read_intervals(text: str, max_intervals: int = 300) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read the counts of a simulated run per interval, in total and for each function.
+    """Read the counts of a simulated run and of its functions per interval.
 
     Parameters
     ----------
@@ -90,7 +90,10 @@ def read_intervals(text: str, max_intervals: int = 300) -> tuple[pd.DataFrame, p
 
 
 def _number_intervals(instructions: pd.Series, max_intervals: int) -> np.ndarray:
-    """Return the number of the interval (from 0) to which each part belongs."""
+    """Assign an interval to each part of a run.
+
+    Intervals are numbered from 0.
+    """
     has_instructions = (instructions > 0).to_numpy()
     if not has_instructions.any():
         raise CallgrindError("no part executed an instruction: the file was cut or changed.")
@@ -101,7 +104,10 @@ def _number_intervals(instructions: pd.Series, max_intervals: int) -> np.ndarray
 
 
 def _index_by_instructions(counts: pd.DataFrame) -> pd.DataFrame:
-    """Set the index to the instructions executed until the end of each row [billion]."""
+    """Set the index to the number of executed instructions [billion].
+
+    It is the number at the end of each row.
+    """
     ends = counts["sim.instructions"].cumsum().to_numpy() / INSTRUCTIONS_PER_SECOND
     return counts.set_axis(pd.Index(ends, name="time_s"), axis=0)
 
@@ -136,7 +142,7 @@ def as_events(costs: pd.DataFrame) -> pd.DataFrame:
 
 
 def join_levels(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Add the second-level cache misses of a second simulation to the counts of the first.
+    """Add the second-level cache misses from a second simulation.
 
     Parameters
     ----------
@@ -169,7 +175,10 @@ def join_levels(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
 
 def _interpolate_misses(misses: pd.DataFrame, progress: pd.Series, new_progress: pd.Series) -> pd.DataFrame:
-    """Interpolate misses for intervals that end after other fractions of the instructions."""
+    """Interpolate misses for intervals with other ends.
+
+    The ends are given as fractions of all instructions (progress).
+    """
     misses_so_far = misses.cumsum()
     interpolated = [
         np.interp(new_progress, [0.0, *progress], [0.0, *misses_so_far[event]]) for event in misses
@@ -178,7 +187,10 @@ def _interpolate_misses(misses: pd.DataFrame, progress: pd.Series, new_progress:
 
 
 def _compute_progress(counts: pd.DataFrame) -> pd.Series:
-    """Return the fraction of all instructions executed until the end of each interval."""
+    """Return the progress at the end of each interval.
+
+    Progress is the fraction of all instructions that were executed.
+    """
     instructions = counts["sim.instructions"].cumsum()
     return instructions / instructions.iloc[-1]
 

@@ -205,7 +205,10 @@ def _read_totals(processes: list[str]) -> Parts:
 
 
 def _parse_totals(totals: str, n_events: int) -> list[int]:
-    """Parse the numbers in a line ``totals:`` and append zeros for the missing ones."""
+    """Parse the numbers in a line ``totals:``.
+
+    Missing numbers at the end are zeros.
+    """
     numbers = totals.split()
     if max(map(len, numbers), default=0) > MOST_DIGITS:
         raise CallgrindError(

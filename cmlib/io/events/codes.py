@@ -99,7 +99,10 @@ def read_codes(table_name: str | None) -> dict[str, int]:
 
 
 def _find_possible_processors(names: list[str], machine: Mapping) -> list[str]:
-    """List the kinds of processor on which the names can have been recorded: columns of generic.csv."""
+    """List the kinds of processor on which the events can have been counted.
+
+    These are columns of generic.csv.
+    """
     codes = _read_generic_codes()
     if machine.get("family") is not None:
         models = pd.read_csv(shipped("events") / "generic_processors.csv").itertuples(index=False)
@@ -127,7 +130,10 @@ def _find_code(name: str, processor: str, code_by_name: Mapping[str, int]) -> in
 
 
 def _find_generic_name(name: str) -> str:
-    """Return the name of the event in generic.csv; the name without modifier if the file has no such event."""
+    """Return the name of an event in generic.csv.
+
+    If the file does not contain the event, the name without modifier.
+    """
     return _read_generic_names().get(spelling(name), base_name(name))
 
 

@@ -26,7 +26,9 @@ _SEPARATORS_TO_DASHES = str.maketrans("_. ", "---")
 
 
 def is_event(heading: str) -> bool:
-    """Return True if the heading of a column is or looks like the name of an event.
+    """Return True if a heading looks like the name of an event.
+
+    Known names are always recognized.
 
     Parameters
     ----------

@@ -73,7 +73,10 @@ def parse_perf_list(text: str) -> pd.DataFrame:
 
 
 def _parse_json(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield event, encoding, unit and description of each entry of the JSON; skip deprecated events."""
+    """Parse the JSON of ``perf list``.
+
+    Yields event, encoding, unit and description. Deprecated events are skipped.
+    """
     problem = "the JSON of perf list breaks off or is malformed"
     with reading_errors_as(EventError, problem, hint="Run perf list again."):
         entries = json.loads(text)
@@ -88,7 +91,10 @@ def _parse_json(text: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _parse_plain_text(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield event, encoding, unit and description of each entry of the plain text."""
+    """Parse the plain text of ``perf list``.
+
+    Yields event, encoding, unit and description.
+    """
     headings = [(match.start(), match[1]) for match in _HEADING.finditer(text)]
     for match in _ENTRY.finditer(text):
         unit = next((name for start, name in reversed(headings) if start < match.start()), "")

@@ -192,7 +192,10 @@ def describe_recognised(recognised: Recognised) -> str:
 
 
 def _describe_ties(tables: tuple[str, ...]) -> str:
-    """Write the end of a sentence: other tables with the same number of names, and whether the first is used."""
+    """Describe the other tables that match equally well.
+
+    The result is the end of a sentence.
+    """
     other_tables = tables[1:]
     if not other_tables:
         return ": it says what they count"
@@ -203,7 +206,10 @@ def _describe_ties(tables: tuple[str, ...]) -> str:
 
 
 def _find_outside_pmu(name: str) -> str | None:
-    """Return the PMU outside the cores in an event's name; "" for tracepoints, None for other names."""
+    """Return the PMU outside the cores in the name of an event.
+
+    Empty for tracepoints. None for other names.
+    """
     pmu, slash, _ = name.partition("/")
     if ":" in pmu:
         return ""
@@ -213,6 +219,9 @@ def _find_outside_pmu(name: str) -> str | None:
 
 @functools.cache
 def _read_normalized_names(table_name: str) -> frozenset[str]:
-    """Return the normalized names in an event table; names that perf has on every processor for ``perf``."""
+    """Return the normalized names in an event table.
+
+    The table ``perf`` has the names that perf has on every processor.
+    """
     names = general_names() if table_name == "perf" else list_event_names(table_name)
     return frozenset(map(normalize_name, names))

@@ -44,7 +44,9 @@ def simulated_events(levels: int = 2) -> pd.DataFrame:
 
 
 def second_level_events() -> pd.DataFrame:
-    """List the events of the second-level cache, which only a second simulation counts.
+    """List the events of the second-level cache.
+
+    Only a second simulation counts them.
 
     Returns
     -------

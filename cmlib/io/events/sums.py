@@ -35,7 +35,7 @@ def umask_sums(table: pd.DataFrame) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _find_summands(mask: int, parts: dict[str, int]) -> Iterator[tuple[str, ...]]:
-    """Yield each selection of events in which every bit of `mask` is set exactly once.
+    """Find all selections of events that set each bit of a mask once.
 
     `parts` is the umask of each event that can be selected.
     """

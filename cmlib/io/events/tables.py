@@ -86,7 +86,10 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
 
 
 def _read_vendor_events(name: str) -> pd.DataFrame | None:
-    """Read the events of a microarchitecture in the vendor's files; None if there are no such files."""
+    """Read the events of a microarchitecture in the vendor's files.
+
+    Returns None if there are no such files.
+    """
     same_for_all = {"bits": 0, "counters": 1, "abbr": "", "named": False}
     rows = [row | same_for_all | {"whole": not row["extra"]} for row in processors.rows(name)]
     if not rows:
@@ -223,7 +226,9 @@ def find_microarchitecture(machine: Mapping, core_pmu: str = "") -> str | None:
 
 
 def is_model_of(machine: Mapping, row: Any) -> bool:
-    """Return True if vendor, family and model of a machine match a row of ``processors.csv``.
+    """Return True if a machine matches a row of ``processors.csv``.
+
+    Vendor, family and model are compared.
 
     Parameters
     ----------
@@ -285,7 +290,9 @@ def general_names() -> list[str]:
 
 
 def core_events(table: pd.DataFrame) -> list[str]:
-    """List the events to record without multiplexing, in the order of their groups.
+    """List the events to record without multiplexing.
+
+    They are sorted by their number in the table.
 
     Parameters
     ----------

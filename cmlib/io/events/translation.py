@@ -52,7 +52,10 @@ def translate(names: Iterable[str], machine: Mapping) -> dict[str, str]:
 
 
 def _find_new_names(names: list[str], machine: Mapping) -> dict[str, str]:
-    """Return the new name of each event, by its code, its spelling, and the names of instructions and cycles."""
+    """Return the new name of each event.
+
+    Codes and spellings are looked up in event tables. Then events that count instructions and cycles are renamed.
+    """
     name_by_code = _list_names_by_code(names, machine)
     name_by_spelling = _list_names_by_spelling(names, machine)
     new_name_by_name = {}
@@ -67,18 +70,19 @@ def _find_new_names(names: list[str], machine: Mapping) -> dict[str, str]:
 
 
 def _parse_raw_code(name: str) -> int | None:
-    """Return the code in a name; None if the name has no raw code.
+    """Return the raw code in the name of an event.
 
-    For example, 0x1b for ``r1b``, ``armv8_pmuv3_0/r001b/`` and ``cpu_atom/event=0x1b/``.
+    For example, 0x1b for ``r1b``, ``armv8_pmuv3_0/r001b/`` and ``cpu_atom/event=0x1b/``. None if the name has no raw
+    code.
     """
     match = _RAW_CODE.fullmatch(_remove_core_pmu(name))
     return int(match[1], 16) if match else None
 
 
 def _are_arm_codes(names: Iterable[str]) -> bool:
-    """Return True if all raw codes are common events of Arm, and one of them counts instructions or cycles.
+    """Return True if all raw codes are common events of Arm.
 
-    Raw codes of other vendors are larger, because they contain an umask.
+    One of them must count instructions or cycles. Raw codes of other vendors are larger, because they contain an umask.
     """
     codes = {code for code in map(_parse_raw_code, names) if code is not None}
     return len(codes) > 1 and bool(codes & _ARM_INSTRUCTIONS_AND_CYCLES) and codes <= COMMON_EVENTS.keys()
@@ -111,9 +115,10 @@ def _list_names_by_spelling(names: list[str], machine: Mapping) -> dict[str, str
 
 
 def _rename_pinned_events(names: Iterable[str]) -> dict[str, str]:
-    """Map the recorded names of instructions and cycles to ``instructions`` and ``cycles``.
+    """Rename the events that count instructions and cycles.
 
-    Names without modifier are preferred to names with the modifier ``u`` (user mode). Unchanged names are omitted.
+    They become ``instructions`` and ``cycles``. Names without modifier are preferred to names with the modifier ``u``
+    (user mode). Unchanged names are omitted.
     """
     names = list(names)
     if not core_pmu(names):
@@ -132,7 +137,10 @@ def _rename_pinned_events(names: Iterable[str]) -> dict[str, str]:
 
 
 def _remove_core_pmu(name: str) -> str:
-    """Remove the PMU of a kind of core from a name. For example, ``cycles:u`` for ``cpu_atom/cycles/u``."""
+    """Remove the PMU of a kind of core from a name.
+
+    For example, ``cpu_atom/cycles/u`` becomes ``cycles:u``.
+    """
     match = CORE_EVENT.fullmatch(name)
     if not match:
         return name

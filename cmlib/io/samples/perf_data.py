@@ -120,7 +120,10 @@ class SampleReader:
 
     @property
     def n_lost(self) -> int:
-        """Number of samples that perf lost. perf can report a loss in two ways, and the larger number is used."""
+        """Number of samples that perf lost.
+
+        perf reports losses in two kinds of records. The larger number is used.
+        """
         return max(self._lost.values())
 
     def feed(self, piece: bytes) -> np.ndarray:
@@ -195,9 +198,9 @@ class SampleReader:
         self._n_to_skip = len(_BEGINNING) if self._has_begun else 0
 
     def _read_record(self, kind: int, data: bytes, position: int, size: int) -> int:
-        """Read the record at a position; return the number of bytes that were read.
+        """Read the record at a position.
 
-        Samples of equal size that follow a sample are read together with it.
+        Samples of equal size after a sample are read with it. Returns the number of bytes that were read.
         """
         if size < _HEADER.size:
             raise InputError("it is damaged")
@@ -220,7 +223,10 @@ class SampleReader:
         return size
 
     def _read_samples(self, data: bytes, position: int, size: int) -> int:
-        """Read the samples of equal size from a position on; return the number of bytes that were read."""
+        """Read consecutive samples of equal size.
+
+        Returns the number of bytes that were read.
+        """
         layout = self._layout
         if layout is None:
             raise InputError("perf has not described its events before")
@@ -241,7 +247,10 @@ class SampleReader:
         return size * len(rows)
 
     def _read_description(self, body: bytes) -> None:
-        """Read the description of an event: the layout of its samples, and the ids of its counters."""
+        """Read the description of an event.
+
+        It contains the layout of its samples and the ids of its counters.
+        """
         kind, size, config, _, sample_bits, read_bits, _ = struct.unpack_from("<IIQQQQQ", body)
         self._ids_by_event.append(np.frombuffer(body, "<i8", offset=size or 64))
         if (kind, config) != _DUMMY:
@@ -302,7 +311,10 @@ class SampleReader:
 
 
 def _find_layout(sample_bits: int, read_bits: int) -> _Layout:
-    """Return the layout of an event's samples from its sample_type and read_format."""
+    """Return the layout of an event's samples.
+
+    It depends on the event's settings sample_type and read_format.
+    """
     unknown_bits = sample_bits & ~_KNOWN_SAMPLE_BITS or read_bits & ~_KNOWN_READ_BITS
     if unknown_bits:
         raise InputError(

@@ -62,6 +62,9 @@ def read_text(text: bytes, events: Sequence[str]) -> np.ndarray:
 
 
 def _parse_count(text: bytes) -> int:
-    """Parse a count; -1 for a count that decreased, which perf prints modulo 2^64."""
+    """Parse a count.
+
+    perf prints a decrease modulo 2^64. It becomes -1.
+    """
     count = int(text)
     return count if abs(count) < _TOO_LARGE else -1

@@ -58,7 +58,7 @@ def write_note(piece: Piece, derived: Derived, counts: pd.DataFrame, names: Mapp
 
 
 def _describe_runs(program: Program, n_rows: int, of_whole_runs: bool) -> list[str]:
-    """Describe what a count refers to: an operation, the mean of several runs, or a run."""
+    """Describe whether counts are totals, means or counts per operation."""
     if program.per == "operation":
         return ["Counts and times are those of one operation, in the mean."]
     if program.repeats > 1:
@@ -79,7 +79,10 @@ def _describe_units(rows: pd.DataFrame) -> list[str]:
 
 
 def _describe_renamed_events(names: Mapping[str, str]) -> list[str]:
-    """Name the events that were renamed, except repeated readings and changes of case."""
+    """Name the events that were renamed.
+
+    Repeated readings and changes of case are not named.
+    """
     return [
         f"{name_in_file} is taken for {name}."
         for name_in_file, name in names.items()

@@ -147,7 +147,9 @@ def read_pieces(
 
 
 def reading_errors_in(file: Path) -> AbstractContextManager[None]:
-    """Convert all errors in a ``with`` block to RecordError with the path of the file.
+    """Convert errors in a ``with`` block to RecordError.
+
+    The message names the file.
 
     Parameters
     ----------
@@ -168,7 +170,10 @@ def _convert_to_utf8(raw: bytes) -> bytes:
 
 
 def _parse(raw: bytes, format: str | None, options: ReadOptions) -> tuple[str, Readings]:
-    """Parse the content of a file; return the name of its format and its counts."""
+    """Parse the content of a file.
+
+    Returns the name of the format and the counts.
+    """
     text = as_text(raw)
     if format is None and not options.columns:
         format = _recognize_format(raw, text)
@@ -188,7 +193,7 @@ def _recognize_format(raw: bytes, text: str) -> str:
 
 
 def _check_programs(programs: Sequence[Program], file: Path) -> None:
-    """Raise RecordError if a file has no programs, or too many programs or counts."""
+    """Check the number of programs and counts in a file."""
     if not programs:
         raise RecordError(f"{file} holds no counts.")
     if len(programs) > _MOST_PROGRAMS:
@@ -199,7 +204,10 @@ def _check_programs(programs: Sequence[Program], file: Path) -> None:
 def _choose_rows(
     readings: Readings, number: int, place: str, marks: Sequence[Mark], file: Path
 ) -> list[_Choice]:
-    """Choose the rows of each piece of a program: one piece for each kind of core, and each mark or run."""
+    """Choose the rows of each piece of a program.
+
+    There is a piece for each kind of core, and for each mark or run.
+    """
     counts = select(readings, Selection(program=number)).counts
     kinds = find_kinds(counts)
     if place and place in kinds:
@@ -255,7 +263,10 @@ def _group_runs(program: Program) -> list[tuple[int, ...]]:
 def _select_marks(
     selection: Selection, program: Program, marks: Sequence[Mark], begin_ns: int | None, file: Path
 ) -> list[tuple[str, Selection]]:
-    """Select the complete intervals within each mark in each run; return pairs of a mark's name and a selection."""
+    """Select the complete intervals within each mark in each run.
+
+    Returns pairs of a mark's name and a selection.
+    """
     counts = program.counts
     if counts["time_s"].isna().all():
         raise RecordError(f"{file} has no times that marks could refer to.")
@@ -282,7 +293,10 @@ def _select_marks(
 
 
 def _check_clock(marks: Sequence[Mark], begin_ns: int | None, file: Path) -> None:
-    """Raise RecordError if marks are in time since 1970, and the start of the recording is unknown."""
+    """Check that the times of marks can be converted.
+
+    Marks relative to 1970 need the start of the recording.
+    """
     for mark in marks:
         if mark.is_since_1970() and begin_ns is None:
             raise RecordError(
@@ -339,6 +353,9 @@ def _join_pieces(group: Sequence[Piece]) -> Piece:
 
 
 def _list_events(program: Program) -> tuple[str, ...]:
-    """Return the names of a program's events; of its metrics if nothing was counted."""
+    """Return the names of a program's events.
+
+    If nothing was counted, the names of its metrics.
+    """
     rows = program.counts["event"] if len(program.counts) else program.metrics["name"]
     return tuple(rows.unique())

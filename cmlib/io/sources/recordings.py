@@ -139,7 +139,7 @@ def _make_recording(piece: Piece, derived: Derived, options: ReadOptions, mode: 
 
 
 def _describe_storage(piece: Piece, options: ReadOptions) -> dict:
-    """Return the metadata that are needed to read the recording again from its file."""
+    """Return the metadata for reading the recording again from its file."""
     entries: dict[str, Any] = {"format": piece.format}
     selection = piece.selection.as_metadata()
     if piece.further_pieces:
@@ -157,7 +157,10 @@ def _describe_storage(piece: Piece, options: ReadOptions) -> dict:
 
 
 def _describe_axis(derived: Derived, options: ReadOptions) -> dict:
-    """Return the metadata on the rows: complete runs, or intervals of a length that the user gave."""
+    """Return the metadata on the intervals.
+
+    Each is a complete run, or has a length that the user gave.
+    """
     if derived.table.of_whole_runs:
         return {"axis": RUNS, "interval_ms": 1000}
     if options.interval_ms is not None:
@@ -166,7 +169,10 @@ def _describe_axis(derived: Derived, options: ReadOptions) -> dict:
 
 
 def _describe_measurement(piece: Piece, derived: Derived) -> dict:
-    """Return the metadata that only some files have: metrics of the tool, CPUs, machine and processor times."""
+    """Return metadata that only some files have.
+
+    These are metrics of the tool, CPUs, machine and processor times.
+    """
     n_cpus = None if derived.table.of_whole_runs else measure_cpus(piece.program.counts)
     entries = {
         "printed": collect_metrics(piece.program.metrics),
@@ -179,7 +185,10 @@ def _describe_measurement(piece: Piece, derived: Derived) -> dict:
 
 
 def _list_cpu_times(program: Program) -> dict[str, list[float]]:
-    """Return the processor times of the selected runs in user mode and in the kernel [s]; empty if unknown."""
+    """Return the processor times of the selected runs [s].
+
+    There are lists for user mode and for the kernel. Empty if unknown.
+    """
     runs = _select_runs(program)
     times = {"user_s": [run.user_s for run in runs], "system_s": [run.system_s for run in runs]}
     return {name: values for name, values in times.items() if values and np.isfinite(values).all()}
@@ -193,7 +202,10 @@ def _select_runs(program: Program) -> list[Run]:
 
 
 def _find_date(program: Program) -> str | None:
-    """Return the date of the first selected run (ISO 8601); None if unknown."""
+    """Return the date of the first selected run (ISO 8601).
+
+    Returns None if unknown.
+    """
     runs = _select_runs(program)
     return parse_start(runs[0].started) if runs else None
 
@@ -233,7 +245,10 @@ def _mark_doubtful(recordings: Sequence[FileRecording], measured: Sequence[Measu
 
 
 def _add_doubts(recording: FileRecording, doubtful: dict[str, str]) -> FileRecording:
-    """Add the reasons for doubt to a recording, and remove the IPC that the tool computed."""
+    """Add the reasons for doubt to a recording.
+
+    The IPC that the tool computed is removed.
+    """
     if not doubtful:
         return recording
     metrics = {name: value for name, value in recording.facts.get("printed", {}).items() if name != IPC}

@@ -142,9 +142,9 @@ class _RunTable(NamedTuple):
 
 
 def _add_recording(connection: sa.Connection, number: int, source: RawRecording) -> dict[str, Any]:
-    """Write the table of a recording; return the recording's row of the table `runs`.
+    """Write the table of a recording.
 
-    `number` makes the name of the table unique. StoreError is raised if the recording cannot be read.
+    Returns the row of the recording in the table `runs`. `number` makes the name of the table unique.
     """
     if source.problem:
         raise StoreError(source.problem)

@@ -98,7 +98,7 @@ def _read_only_address(url: sa.URL) -> sa.URL:
 
 
 def _check_version(connection: sa.Connection, url: sa.URL) -> None:
-    """Raise StoreError if a database contains no store or a store of another version."""
+    """Check that a database contains a store of the current version."""
     version = None
     if sa.inspect(connection).has_table(VERSION):
         version = connection.execute(sa.text(f"SELECT version FROM {VERSION}")).scalar()
@@ -112,9 +112,9 @@ def _check_version(connection: sa.Connection, url: sa.URL) -> None:
 
 @contextlib.contextmanager
 def replacing(url: str | sa.URL | None) -> Iterator[sa.Connection]:
-    """Open an empty store during a ``with`` block, and replace the existing store at the end.
+    """Open an empty store that replaces the existing one.
 
-    After an error in the block, the existing store is unchanged.
+    The existing store is replaced at the end of the ``with`` block. After an error in the block, it is unchanged.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def replacing(url: str | sa.URL | None) -> Iterator[sa.Connection]:
 
 @contextlib.contextmanager
 def _replacing_file(url: sa.URL) -> Iterator[sa.Connection]:
-    """Open an empty SQLite file during a ``with`` block, and replace the existing file at the end."""
+    """Open an empty SQLite file that replaces the existing one."""
     target = Path(url.database)
     try:
         _check_is_store(url)
@@ -157,7 +157,10 @@ def _replacing_file(url: sa.URL) -> Iterator[sa.Connection]:
 
 
 def _check_is_store(url: sa.URL) -> None:
-    """Raise StoreError if a file exists and is not a store, so that no other file is replaced."""
+    """Check that an existing file is a store.
+
+    No other file must be replaced.
+    """
     file = Path(url.database)
     _check_regular(file)
     if not file.exists():
@@ -172,7 +175,7 @@ def _check_is_store(url: sa.URL) -> None:
 
 
 def _check_regular(file: str | Path) -> None:
-    """Raise StoreError if an SQLite file, or a file of its journal, is a folder, a FIFO or a device.
+    """Check that an SQLite file and its journals are regular files.
 
     SQLite would wait forever for the other end of a FIFO.
     """
@@ -187,7 +190,7 @@ def _check_regular(file: str | Path) -> None:
 
 @contextlib.contextmanager
 def _replacing_namespace(url: sa.URL) -> Iterator[sa.Connection]:
-    """Open an empty schema of PostgreSQL during a ``with`` block, and replace the existing schema at the end."""
+    """Open an empty schema of PostgreSQL that replaces the existing one."""
     draft = f"{_NAMESPACE}_new"
     with _connect(url, url) as connection:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILD_LOCK)))

@@ -103,7 +103,7 @@ def find_sources(
 
 
 def _find_lines(folder: Path) -> list[RawRecording]:
-    """Find the recordings of lines in a folder, and number their parts and passes."""
+    """Find the recordings of lines, and number their parts and passes."""
     files = []
     for file in folder.glob("*/*-lines-*.json"):
         match = _LINES_NAME.fullmatch(file.stem)
@@ -234,7 +234,10 @@ def read_table(file: Path, meta: Mapping) -> pd.DataFrame:
 
 
 def _read_source(kind: str, file: Path, read: Callable[[Path], dict]) -> RawRecording:
-    """Read a metadata file; an unreadable file gives a RawRecording with a problem."""
+    """Read a metadata file.
+
+    If it cannot be read, the RawRecording has a problem.
+    """
     try:
         with reading_errors_as(StoreError, f"{file} is no metadata", hint=f"Move it out of the {kind}."):
             return RawRecording(kind, file, read(file))
@@ -243,7 +246,10 @@ def _read_source(kind: str, file: Path, read: Callable[[Path], dict]) -> RawReco
 
 
 def _read_lines_metadata(file: Path) -> dict:
-    """Read the metadata of a recording of lines, and add the entries that runs have."""
+    """Read the metadata of a recording of lines.
+
+    The entries that only runs have are added.
+    """
     meta = read_object(file, "the metadata of lines", _ADVICE, "stored", "lines")
     events = list(meta["events"])
     pinned = [event for event in PINNED if event in events]

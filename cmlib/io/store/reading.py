@@ -75,7 +75,10 @@ def runs(
 
 
 def _parse_events(text: str) -> tuple[str, ...]:
-    """Parse a JSON list of events, without repeated readings such as ``branches#2``."""
+    """Parse a JSON list of events.
+
+    Repeated readings (for example, ``branches#2``) are omitted.
+    """
     names = json.loads(text)
     repeated = second_readings(names)
     return tuple(name for name in names if name not in repeated)
@@ -254,7 +257,10 @@ def _read_run_tables(url: str | None, run_id: str) -> tuple[Mapping, pd.DataFram
 
 
 def _convert_lines(meta: dict, lines: pd.DataFrame, events: list[str]) -> Recording:
-    """Convert a table of lines (piecewise-linear segments) to a Recording with as many intervals."""
+    """Convert a table of lines to a Recording.
+
+    It has as many intervals as lines.
+    """
     fitted = [f"{parameter}:{event}" for event in events[1:] for parameter in ("slope", "intercept")]
     lines = lines.set_axis(["x_start", "x_end", *fitted], axis=1)
     n_intervals = len(lines)

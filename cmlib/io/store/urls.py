@@ -15,7 +15,10 @@ from cmlib.shell import command_line
 
 
 def default_url() -> str:
-    """Return the URL of the default store, an SQLite file in the folder of the results."""
+    """Return the URL of the default store.
+
+    It is an SQLite file in the folder of the results.
+    """
     return sa.URL.create("sqlite", database=str(places.results_dir() / "store.sqlite")).render_as_string()
 
 
