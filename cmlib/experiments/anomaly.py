@@ -217,7 +217,7 @@ def call_runs(case: TrainedDetector) -> dict[str, tuple[list[bool], list[bool]]]
     Parameters
     ----------
     case : TrainedDetector
-        Trained detector with one cluster of functions.
+        Trained detector. All functions of the program must be in one cluster.
 
     Returns
     -------
@@ -226,14 +226,14 @@ def call_runs(case: TrainedDetector) -> dict[str, tuple[list[bool], list[bool]]]
 
     Notes
     -----
-    A run is anomalous by a rule in these cases:
+    The rules call a run anomalous in these cases:
 
-    - ``fixed, 10 %`` (also 20 % and 40 %): the output of the autoencoder differs from its input, in the length of the
-      vector of counts, by more than this share (AutoPerf §5.7).
+    - ``fixed, 10 %`` (also 20 % and 40 %): the counts of a sample are a vector, and the autoencoder changes the length
+      of this vector by more than 10 % (AutoPerf §5.7).
     - :data:`PAPER_RULE`: the reconstruction error of a sample exceeds the threshold (AutoPerf §3.3).
     - :data:`CALIBRATED`: :class:`cmlib.anomaly.AutoPerf` predicts an anomaly.
-    - :data:`TIME`: the run is slower than all training runs. Missing if no time was counted.
-    - :data:`EVERY`: always.
+    - :data:`TIME`: the run is slower than all training runs. The rule is missing if no time was counted.
+    - :data:`EVERY`: all runs are called anomalous.
     """
     good_and_bad = (case.program.good, case.program.bad)
     detector = case.detector
@@ -270,7 +270,7 @@ def compare_rules(case: TrainedDetector) -> pd.DataFrame:
     Parameters
     ----------
     case : TrainedDetector
-        Trained detector with one cluster of functions.
+        Trained detector. All functions of the program must be in one cluster.
 
     Returns
     -------
@@ -295,7 +295,7 @@ def errors_by_run(case: TrainedDetector) -> pd.DataFrame:
     Parameters
     ----------
     case : TrainedDetector
-        Trained detector with one cluster of functions.
+        Trained detector. All functions of the program must be in one cluster.
 
     Returns
     -------

@@ -103,7 +103,7 @@ def read_table(name: str) -> pd.DataFrame:
 
 
 def list_recordings() -> pd.DataFrame:
-    """List all recordings of the set.
+    """List all recordings of the public set ``colocated``.
 
     Recordings that are not on this machine are listed, too.
 
@@ -154,7 +154,7 @@ def _remove_sizes(programs):
 
 
 def read_runs() -> dict[str, pd.DataFrame]:
-    """Read the counts of all recordings of the set.
+    """Read the counts of all recordings of the public set ``colocated``.
 
     Intervals with an impossible count are removed (:func:`find_impossible`).
 
@@ -177,7 +177,9 @@ def read_runs() -> dict[str, pd.DataFrame]:
 
 
 def list_impossible() -> pd.DataFrame:
-    """List the impossible counts of the set (:func:`find_impossible`).
+    """List the impossible counts of the public set ``colocated``.
+
+    See :func:`find_impossible`.
 
     Returns
     -------
@@ -299,9 +301,9 @@ def match_mixes(
 ) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """Select the same work of a program with and without a neighbor.
 
-    The recordings are those of the setting ``mix``: four programs, two on each socket. If the neighbor of a program
-    ends first, the program continues alone on its socket. These intervals are compared with the same instructions
-    in another mix, while the neighbor is still running.
+    In the setting ``mix``, four programs run, two on each socket. In some mixes, the neighbor of a program ends first.
+    The last part of such a recording is the work without a neighbor. The work with a neighbor is the same range of
+    instructions in another mix of the program.
 
     All programs of a mix are assumed to start at the same time. A recording is ignored if the compared work is less
     than 20 % of the instructions of the program.
@@ -461,8 +463,8 @@ def predict_quiet(
 
     - ``model``: boosted trees with features that a neighbor hardly changes. These are misses of the private L2
       cache, coherence events on the socket, and cycles without stalls, all per instruction.
-    - ``usual cost``: stall cycles are reduced to the usual cost of the misses of the last-level cache. The usual
-      cost of a miss is the median of the programs that ran alone.
+    - ``usual cost``: the stall cycles are at most the number of last-level cache misses, multiplied by the usual cost
+      of a miss. The usual cost is the median of the stall cycles per miss over the programs that ran alone.
     - ``most cache``: CPI in the tenth of the intervals in which the program occupied the most last-level cache.
 
     A prediction is never above the recorded CPI, because a neighbor does not make a program faster. Prediction
