@@ -413,5 +413,5 @@ def test_the_command_line_samples_compresses_and_says_where(own_data):
     done = run(main, ["record", "busy", *events, "--", *BUSY])
     assert done.exit_code == 0 and "stored as perf printed them" in done.output
     live = run(main, ["record", "busy", *events, "--compress", "--", *BUSY])
-    assert live.exit_code == 0 and "lines instead" in live.output
+    assert live.exit_code == 0 and "stored as" in live.output
     assert run(main, ["record", "busy", "--compress", "--", *BUSY]).exit_code == 2

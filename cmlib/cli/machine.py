@@ -13,7 +13,7 @@ _COLOURS = {"ok": "green", "note": "blue", "warning": "yellow", "error": "red"}
 @click.command(epilog="Example: cmlib doctor --json")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def doctor(as_json: bool) -> None:
-    """Examine the hardware counters of this machine: access, number and correctness.
+    """Examine the hardware counters of this machine.
 
     Prints one line per finding with advice, and the number of counters that are offered and that count
     correctly.

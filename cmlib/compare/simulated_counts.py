@@ -13,10 +13,11 @@ import pandas as pd
 
 from cmlib.compare.times import FASTER, INCONCLUSIVE, NO_CHANGE, SLOWER
 
-MAY_BE_SLOWER, SAME = "may be slower", "same"
+_MAY_BE_SLOWER = "may be slower"
+_SAME = "same"
 # Smallest relevant change of the estimated cycles. The difference was 0.001 % in 200 pairs of equal programs, and 3 %
 # if only the addresses of a program's tables differed.
-LEAST_ESTIMATE = 0.05
+_LEAST_ESTIMATE = 0.05
 
 _EXACT = "exact"
 # A modeled event changes only if its cycles change by this fraction of the estimated cycles.
@@ -118,20 +119,20 @@ def compare_estimates(
     noise = _TIMES_SPREAD * max(spread(old_cycles), spread(new_cycles))
     change = (new_cycles.mean() - old_cycles.mean()) / old_cycles.mean()
     by_misses = (new_misses.mean() - old_misses.mean()) / old_cycles.mean()
-    threshold = max(LEAST_ESTIMATE, noise)
+    threshold = max(_LEAST_ESTIMATE, noise)
     instructions = tests.iloc[0]
     more_cycles = change >= threshold and new_cycles.min() > old_cycles.max()
     more_misses = by_misses >= max(smallest, noise) and new_misses.min() > old_misses.max()
     if instructions["verdict"] == "more" or more_cycles:
         verdict = SLOWER
     elif more_misses:
-        verdict = MAY_BE_SLOWER
+        verdict = _MAY_BE_SLOWER
     elif instructions["verdict"] == "fewer":
         verdict = FASTER
     elif 0 < instructions["threshold"] <= _TIMES_SPREAD * instructions["spread"]:
         verdict = INCONCLUSIVE
     else:
-        verdict = SAME
+        verdict = _SAME
     return verdict, float(1 + change), float(by_misses), float(threshold)
 
 
@@ -182,7 +183,7 @@ def withhold_verdict(
             verdict = INCONCLUSIVE
     if n_threads > 1:
         reasons.append("threads")
-        if verdict == SAME:
+        if verdict == _SAME:
             verdict = INCONCLUSIVE
     return verdict, reasons
 

@@ -26,7 +26,7 @@ ELAPSED, PROCESSOR = "elapsed time", "processor time"
 
 SLOWER, FASTER, NO_CHANGE = "slower", "faster", "no change"
 INCONCLUSIVE, MOVED = "inconclusive", "moved"
-LAYOUT, MEMORY, WORK = "layout", "layout or memory", "work"
+LAYOUT, _MEMORY, WORK = "layout", "layout or memory", "work"
 _SHORTEST = 1e-9  # resolution of the clock [s]; shorter times are set to it
 _SAME_WORK = 0.005  # largest relative difference of instructions in runs of the same work; 1e-4 is usual
 _MOST_TIMES = 100  # largest proposed number of runs, as a multiple of the present number
@@ -237,7 +237,7 @@ def explain_by_code(verdict: str, same: bool | None, instructions: float | None)
     if instructions is None:
         return verdict, None
     more_work = math.log(instructions) if verdict == SLOWER else -math.log(instructions)
-    return verdict, WORK if more_work >= math.log1p(_SAME_WORK) else MEMORY
+    return verdict, WORK if more_work >= math.log1p(_SAME_WORK) else _MEMORY
 
 
 def list_limits(

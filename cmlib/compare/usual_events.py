@@ -11,7 +11,7 @@ from cmlib.collect.machine.host import core_pmus
 from cmlib.io import events
 from cmlib.io.events import usual_event_table
 
-GENERIC = "generic"  # the list for processors without their own list
+_GENERIC = "generic"  # the list for processors without their own list
 KERNEL = "kernel"  # the list for machines without hardware counters: software events and tracepoints
 
 
@@ -38,7 +38,7 @@ def list_usual_events(about: dict) -> list[Countable]:
     processor = events.find_table_name(about)
     if processor and _read_names(processor):
         return list_events(processor)
-    return machine.supported({event: event.encoding for event in list_events(GENERIC)})
+    return machine.supported({event: event.encoding for event in list_events(_GENERIC)})
 
 
 def list_events(list_name: str) -> list[Countable]:
@@ -59,7 +59,7 @@ def list_events(list_name: str) -> list[Countable]:
     CmlibError
         If no list has this name.
     """
-    codes = None if list_name == GENERIC else events.table(list_name)
+    codes = None if list_name == _GENERIC else events.table(list_name)
     return countable(",".join(_read_names(list_name)), codes)
 
 

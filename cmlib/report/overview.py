@@ -31,7 +31,7 @@ from cmlib.report.program import (
 )
 from cmlib.shell import command_code
 
-TERMS = "terms.html"
+_TERMS = "terms.html"
 _TIME = "%Y-%m-%d %H:%M UTC"
 _ANSWER = re.compile(
     r">?\s*\*\*Answer\*\*\s*\((?P<data>[^()]*(?:\([^()]*\)[^()]*)*)\)\.\s*(?P<text>.*)", re.S
@@ -200,4 +200,4 @@ def _write_program_list(folder: Path) -> None:
 
 def _write_terms(folder: Path, versions: dict[str, str]) -> None:
     """Write the page that explains the terms and lists the versions of the libraries."""
-    write_whole(folder / TERMS, page_template("terms.html.j2").render(versions=versions))
+    write_whole(folder / _TERMS, page_template("terms.html.j2").render(versions=versions))

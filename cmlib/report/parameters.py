@@ -194,7 +194,7 @@ class Parameter:
         self._check_type(value, source)
         if not self.limits:
             return
-        assignment = f"{source}: {self.name} = {quote_value(value)}"
+        assignment = f"{source}: {self.name} = {_quote_value(value)}"
         if isinstance(self.default, str):
             choices = _list_choices(self.limits)
             if value not in choices:
@@ -212,7 +212,7 @@ class Parameter:
         hint = "; write it in quotes" if kind is str else ""
         kind_name = _KINDS.get(kind, kind.__name__)
         raise InputError(
-            f"{source}: {self.name} takes a {kind_name}, got {quote_value(value)}{hint} ({self.comment})."
+            f"{source}: {self.name} takes a {kind_name}, got {_quote_value(value)}{hint} ({self.comment})."
         )
 
 
@@ -289,7 +289,7 @@ def describe_unknown(name: object, declared: Iterable[str], source: str) -> str:
     suggestion = _suggest_nearest(name, declared)
     if suggestion == ".":
         suggestion = f"; it takes {', '.join(declared)}."
-    return f"{source} has no parameter {quote_value(name)}{suggestion}"
+    return f"{source} has no parameter {_quote_value(name)}{suggestion}"
 
 
 def read_parameters(file: str | Path) -> dict:
@@ -317,7 +317,7 @@ def read_parameters(file: str | Path) -> dict:
     parameters = parse_parameters(read_file(file), str(file))
     settings = parameters.pop(SETTINGS, {})
     if not isinstance(settings, dict):
-        raise InputError(f"{file}: settings takes a mapping, got {quote_value(settings)}.")
+        raise InputError(f"{file}: settings takes a mapping, got {_quote_value(settings)}.")
     _check_conflicts(parameters, settings, file)
     return parameters | settings
 
@@ -327,8 +327,8 @@ def _check_conflicts(parameters: dict, settings: dict, file: str | Path) -> None
     for name, value in settings.items():
         if name in parameters and parameters[name] != value:
             raise InputError(
-                f"{file}: {name} has two values, {quote_value(parameters[name])} and, under settings, "
-                f"{quote_value(value)}. Delete one of them."
+                f"{file}: {name} has two values, {_quote_value(parameters[name])} and, under settings, "
+                f"{_quote_value(value)}. Delete one of them."
             )
 
 
@@ -359,7 +359,7 @@ def parse_parameters(content: bytes, source: str) -> dict:
     names = [key.value for key, _ in node.value] if parameters else []
     for name in parameters:
         if not isinstance(name, str):
-            raise InputError(f"{source}: {quote_value(name)} is not a parameter name.")
+            raise InputError(f"{source}: {_quote_value(name)} is not a parameter name.")
         if names.count(name) > 1:  # the YAML reader uses the last one
             raise InputError(f"{source}: {name} is given twice; delete one.")
     return parameters
@@ -384,14 +384,14 @@ def parse_value(text: str) -> object:
         If the text is not valid YAML. The message contains no passwords.
     """
     try:
-        return _load(text, f"the value {quote_value(text)}")[1]
+        return _load(text, f"the value {_quote_value(text)}")[1]
     except ValueError:
         if hide(text) == text:
             raise
-        raise InputError(f"the value {quote_value(text)} is not valid YAML: put it in quotes") from None
+        raise InputError(f"the value {_quote_value(text)} is not valid YAML: put it in quotes") from None
 
 
-def quote_value(value: object) -> str:
+def _quote_value(value: object) -> str:
     """Write a value for a message, without passwords and in at most 120 characters."""
     text = "a mapping" if isinstance(value, dict) else hide(_REPR.repr(value))
     return text if len(text) <= 120 else f"{text[:117]}…"

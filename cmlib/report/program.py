@@ -42,7 +42,7 @@ CATEGORIES = ("retired", "bad speculation", "front end", "back end")  # in the o
 _EXPLANATION = re.compile(r"; | \(")
 # Categories of advice without a loss
 _NO_LOSS = (NOT_SEPARATED, NOT_KNOWN)
-PROGRAM_PAGES = "programs"  # folder of the programs' pages in the results of a profile
+_PROGRAM_PAGES = "programs"  # folder of the programs' pages in the results of a profile
 
 
 @dataclass(frozen=True)
@@ -209,16 +209,16 @@ def write_program_pages(
     dict of str to str
         Addresses relative to the folder, keyed by program.
     """
-    shutil.rmtree(folder / PROGRAM_PAGES, ignore_errors=True)
+    shutil.rmtree(folder / _PROGRAM_PAGES, ignore_errors=True)
     addresses = {}
     for name, summary in summaries.items():
         sections = [section for section in results.sections if _reads_program(section, name)]
         notebooks = _list_notebooks(folder, sections, root="../")
         page = _render_page(name, {name: summary}, notebooks, root="../", home="Overview", made=made)
         file = f"{make_file_name(name)}.html"
-        (folder / PROGRAM_PAGES).mkdir(exist_ok=True)
-        write_whole(folder / PROGRAM_PAGES / file, page)
-        addresses[name] = f"{PROGRAM_PAGES}/{quote(file)}"
+        (folder / _PROGRAM_PAGES).mkdir(exist_ok=True)
+        write_whole(folder / _PROGRAM_PAGES / file, page)
+        addresses[name] = f"{_PROGRAM_PAGES}/{quote(file)}"
     return addresses
 
 

@@ -17,9 +17,9 @@ from cmlib.report.results import paper
 
 __all__ = ["count_measured", "find_provenances", "read_items", "reproduction"]
 
-DIAGRAM = "diagram or list"
-RUN_TIMES = "run times"
-REPRODUCED, IN_PART, NOT = "reproduced", "in part", "not"
+_DIAGRAM = "diagram or list"
+_RUN_TIMES = "run times"
+_REPRODUCED, _IN_PART, _NOT = "reproduced", "in part", "not"
 # Values of the column "needs" in items.csv
 _COUNTS, _NOTHING = "counts", "nothing"
 _HARDWARE = {OWN_HARDWARE, OTHERS_HARDWARE}
@@ -114,7 +114,7 @@ def count_measured(items: pd.DataFrame) -> pd.Series:
     Series of int
         Number of items with data from hardware events, software events or run times, indexed by paper.
     """
-    kinds = (*_MEASURED, RUN_TIMES)
+    kinds = (*_MEASURED, _RUN_TIMES)
     is_measured = pd.Series(
         [any(kind in data for kind in kinds) for data in items["data"]], items.index, dtype=int
     )
@@ -127,19 +127,19 @@ def _describe_item(item: Any, provenances: list[Provenance] | None, folder: Path
     `provenances` is None if no notebook made the result.
     """
     if provenances is None:
-        return {"status": NOT, "data": "", "programs": "", "record": item.record}
-    if item.needs not in (_COUNTS, RUN_TIMES):
-        data = DIAGRAM if item.needs == _NOTHING else item.needs
-        status = IN_PART if item.lacking else REPRODUCED
+        return {"status": _NOT, "data": "", "programs": "", "record": item.record}
+    if item.needs not in (_COUNTS, _RUN_TIMES):
+        data = _DIAGRAM if item.needs == _NOTHING else item.needs
+        status = _IN_PART if item.lacking else _REPRODUCED
         return {"status": status, "data": data, "programs": "", "record": ""}
     kinds = {provenance.kind for provenance in provenances}
     stand_ins = _describe_stand_ins(item.paper, provenances)
     n_programs = _count_programs(folder, item)
     enough = n_programs is None or not item.of or n_programs >= int(item.of)
-    is_counted = bool(kinds) and kinds <= (_MEASURED if item.needs == RUN_TIMES else _HARDWARE)
+    is_counted = bool(kinds) and kinds <= (_MEASURED if item.needs == _RUN_TIMES else _HARDWARE)
     is_complete = is_counted and enough and not stand_ins
     return {
-        "status": REPRODUCED if is_complete and not item.lacking else IN_PART,
+        "status": _REPRODUCED if is_complete and not item.lacking else _IN_PART,
         "data": _describe_data(item, provenances),
         "programs": _describe_programs(item, n_programs, stand_ins),
         "record": "" if is_complete else item.record,
@@ -149,8 +149,8 @@ def _describe_item(item: Any, provenances: list[Provenance] | None, folder: Path
 def _describe_data(item: Any, provenances: list[Provenance]) -> str:
     """Return the kinds of data behind an item."""
     kinds = {provenance.kind for provenance in provenances}
-    if item.needs == RUN_TIMES and kinds and kinds <= _MEASURED:
-        return RUN_TIMES
+    if item.needs == _RUN_TIMES and kinds and kinds <= _MEASURED:
+        return _RUN_TIMES
     return " and ".join(sorted(kinds, key=KINDS.index)) or "not known"
 
 
