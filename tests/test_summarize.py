@@ -225,7 +225,7 @@ def test_misses_that_another_event_of_them_counts_two_hundred_times_bound_nothin
 
 def test_what_is_no_recording_is_refused():
     code, text = said("gc")
-    assert code == 2 and "see cmlib list" in text
+    assert code == 2 and "See cmlib list" in text
     code, text = said("simulated-bzip2")
     assert code == 2 and "simulated" in text
     code, text = said(GCC, "--processor", "z80")
@@ -442,7 +442,7 @@ def test_a_terminal_shows_what_takes_long_and_a_file_too_large_is_refused(tmp_pa
     slow = threading.Event()
     command = sys.modules["cmlib.cli.summarize"]
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(command, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(command, "_DELAY_S", 0.0)
     with command._progress("summarizing x"):
         slow.wait(0.2)
     assert "summarizing x: 00:0" in capsys.readouterr().err
