@@ -91,7 +91,7 @@ class CycleShare:
         For example ``useful work``, ``mispredicted branches`` or ``data misses``. The remaining cycles are called
         ``not separated``.
     category : str
-        Top-down category with advice for this share. Empty for useful work and for the remaining cycles.
+        Key of the advice against this cost, for example ``memory``. Empty for useful work and for the remaining cycles.
     low, high : float
         Smallest and largest share (0–1).
     width : tuple of float or None
@@ -99,7 +99,7 @@ class CycleShare:
     events : tuple of EventCost
         The counted events.
     contains : tuple of str
-        Possible causes of the remaining cycles, for example "memory". Empty for other shares.
+        Possible causes of the remaining cycles, for example ``memory``. Empty for other shares.
     """
 
     name: str
@@ -237,7 +237,10 @@ def _find_events(totals, costs, counts, ghz):
 
 
 def _find_name_and_cost(kind, costs, ghz):
-    """Return the name of a kind of event and its smallest and largest cost [cycles], or None."""
+    """Return what events of a kind are called, and the smallest and largest cost of one event [cycles].
+
+    Returns None if the cost is not known.
+    """
     if kind == "misprediction":
         return "mispredictions", costs.restart
     if kind in _NEXT_LATENCY:
@@ -249,7 +252,7 @@ def _find_name_and_cost(kind, costs, ghz):
 
 
 def _share_useful_work(ipc, costs):
-    """Return the share of useful work, which is the IPC divided by the width."""
+    """Return the share of useful work. It is the IPC divided by the width."""
     usual_least, usual_most = usual_width(costs)
     least = max(usual_least, ipc)
     most = max(usual_most, ipc)
@@ -257,7 +260,7 @@ def _share_useful_work(ipc, costs):
 
 
 def _find_latency(name, costs, ghz):
-    """Return a latency in cycles. For an unknown processor, it is a usual latency."""
+    """Return a latency in cycles. For an unknown processor, return a typical latency."""
     if costs.width[0] == costs.width[1]:
         return costs.cycles(name, ghz)[1]
     least, added_ns = _USUAL_LATENCY[name]

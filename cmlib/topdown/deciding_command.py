@@ -1,8 +1,8 @@
 """Write perf commands that show what limits a program.
 
-:func:`command_for_intervals` records intervals. :func:`command_for_totals` is shorter and records totals. Both commands
-name either single events or a metric group. A metric group is a named set of events. Perf computes from it the shares
-of the slots that are retired or lost (level 1 of the top-down account).
+:func:`command_for_intervals` writes a command that records time intervals. :func:`command_for_totals` writes a shorter
+command that records totals. Both commands count either single events or a metric group. A metric group is a named set
+of events from which perf computes how the slots of the pipeline were used.
 """
 
 from cmlib import processors

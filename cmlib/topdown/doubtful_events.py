@@ -1,7 +1,7 @@
-"""Find events that do not count what their names say.
+"""Find events with wrong counts.
 
-:func:`find_doubtful_events` compares the rates of related events, and knows the processors on which perf's generic
-stall events are wrong.
+Some events do not count what their names say. :func:`find_doubtful_events` finds them by comparing the rates of related
+events. It also knows the processors on which perf's generic stall events are wrong.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ _WITHOUT_GENERIC_STALLS = ("amd_zen2", "amd_zen3", "amd_zen4", "amd_zen5")
 
 
 def find_doubtful_events(totals, costs):
-    """Find events that do not count what their names say.
+    """Find events with wrong counts.
 
     These events are found:
 

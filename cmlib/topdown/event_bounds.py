@@ -48,16 +48,16 @@ class Bound:
 
 
 class CountedCategories(NamedTuple):
-    """The categories that the formulas of top-down tables give.
+    """Categories whose slots were computed with the formulas of a top-down table.
 
     Attributes
     ----------
     bounds : list of Bound
         One bound per category. Its ends are the computed share minus and plus the error.
     exact : bool
-        True if all categories of level 1 were counted.
+        True if all categories of level 1 were computed.
     gap : float
-        Sum of the shares of level 1, minus 1. It is 0 if some category of level 1 was not counted.
+        Sum of the shares of level 1, minus 1. It is 0 if some category of level 1 was not computed.
     error : float
         Error of the sum of the shares of level 1.
     """
@@ -69,7 +69,10 @@ class CountedCategories(NamedTuple):
 
 
 def compute_event_bounds(totals, costs, savings, ghz):
-    """Compute the bounds that the counted events set.
+    """Bound the share of slots in each category, by each counted event alone.
+
+    A slot is an opportunity to begin one operation in a cycle. A category is one use or loss of slots, for example
+    "back end".
 
     Parameters
     ----------
@@ -85,7 +88,7 @@ def compute_event_bounds(totals, costs, savings, ghz):
     Returns
     -------
     counted : CountedCategories
-        Results of the formulas.
+        Bounds from the formulas of top-down tables.
     bounds : list of Bound
         All bounds. The bounds of `counted` are included.
     """

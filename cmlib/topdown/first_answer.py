@@ -54,13 +54,13 @@ class FirstAnswer:
         How the answer was found:
 
         - ``off CPU``: the program used less than half a CPU.
-        - ``kernel``: a large part of the CPU time is in the kernel.
+        - ``kernel``: a third of the CPU time or more is in the kernel.
         - ``known cost``: events with a known cost take a large part of the cycles.
-        - ``slots``: the use of the slots was counted.
+        - ``slots``: it is known how the slots of the pipeline were used.
         - ``useful work``: most cycles begin useful operations.
-        - ``likely back end``: the other losses are too small.
+        - ``likely back end``: all other losses are too small.
         - ``not separated``: several losses are possible.
-        - ``not known``: cycles were not counted.
+        - ``not known``: cycles were not counted, or the counts cannot be used.
     headline : str
         One or two sentences.
     details : list of str
@@ -69,10 +69,10 @@ class FirstAnswer:
         What to try, the most important first. Keys: ``category``, ``action``, ``at_most`` (largest saving [% of the
         cycles, or of the CPU time for the kind ``kernel``], or None) and ``text``.
     separate : str
-        Command that separates the possible losses. If cycles were not counted, it simulates the program. Empty if there
-        is no such command, or if another step comes first.
+        Command that shows which of several possible losses is the largest. If cycles were not counted, it simulates the
+        program. Empty if no such command is known, or if another step comes first.
     hint : str
-        How to get narrower bounds. Empty if there is no way.
+        How to get narrower ranges. Empty if there is no way.
     """
 
     kind: str
@@ -105,19 +105,19 @@ def find_first_answer(
     cycles : list of cmlib.topdown.cycle_costs.CycleShare
         Shares of the cycles. Empty if they are not known.
     account : dict or None
-        The part ``account`` of the summary.
+        The key ``account`` of the summary: how the slots of the pipeline were used. None if this is not known.
     separate : str
-        Command that separates the possible losses. Empty if there is none.
+        Command that shows which of several possible losses is the largest. Empty if no such command is known.
     texts : dict of str to str
-        Advice by category.
+        Advice, keyed by category.
     words : list of str
         Words of the program's command line, or ``["COMMAND"]``.
     lacks_cycles : bool
         True if cycles were not counted. For example, some virtual machines have no counters.
     hint : str
-        How to get narrower bounds. Empty if there is no way.
+        How to get narrower ranges. Empty if there is no way.
     most_of_front_end : float, default 1.0
-        Upper bound of the front end [share of the slots].
+        Largest possible loss of the front end [share of the slots].
     stalled : float, optional
         Cycles that perf counts as stalled by the front end [share of the cycles]. Default: not counted.
 
@@ -201,16 +201,16 @@ def _advise_on_kernel(action, at_most):
 
 
 def _answer_by_slots(utilization, cycles, account, separate, hint):
-    """Answer for a program if its slots show what limits it."""
+    """Answer for a program with known use of the slots."""
     details = [*_describe_utilization(utilization), *_describe_known_costs(cycles)]
     used_hint = hint if separate else ""
     return FirstAnswer(SLOTS, account["text"], details, account["advice"], separate, used_hint)
 
 
 def _answer_by_costs(utilization, cycles, account, separate, texts, hint, most_of_supply):
-    """Answer for a program by the shares of its cycles, if its slots do not show what limits it.
+    """Answer for a program with known shares of the cycles.
 
-    `most_of_supply` is the largest loss by instruction supply [share of the cycles].
+    `most_of_supply` is the largest plausible loss by instruction supply [share of the cycles].
     """
     useful, *costs, rest = cycles
     bounded_advice = [entry for entry in (account or {}).get("advice", []) if entry["at_most"] is not None]
@@ -236,9 +236,9 @@ def _answer_by_costs(utilization, cycles, account, separate, texts, hint, most_o
 
 
 def _limit_supply(stalled):
-    """Return the largest loss that instruction supply is assumed to have [share of the cycles].
+    """Return the largest plausible loss by instruction supply [share of the cycles].
 
-    `stalled` are the cycles that perf counts as stalled by the front end, or None.
+    `stalled` are the cycles that perf counts as stalled by the front end. It is None if they were not counted.
     """
     if stalled is None:
         return _MOST_OF_SUPPLY
@@ -246,10 +246,10 @@ def _limit_supply(stalled):
 
 
 def _is_likely_back_end(useful, costs, rest, most_of_supply):
-    """Return True if the back end must be the largest loss.
+    """Return True if the back end is probably the largest loss.
 
-    The remaining cycles (`rest`) are lost to the back end and to instruction supply. Without the largest loss by
-    instruction supply, they must exceed every other share.
+    The remaining cycles (`rest`) are lost to the back end and to instruction supply. The largest plausible loss by
+    instruction supply (`most_of_supply`) is subtracted. What remains must exceed every other share.
     """
     other_limits = [useful.high, most_of_supply, *(share.high for share in costs)]
     return _SUPPLY in rest.contains and rest.low - most_of_supply >= max(other_limits)
@@ -275,7 +275,7 @@ def _name_back_end(rest, most_of_supply):
 
 
 def _answer_without_cycles(utilization, words, lacks_cycles):
-    """Answer for a program if neither its cycles nor its slots are known.
+    """Answer for a program if neither the cycles nor the slots are known.
 
     `lacks_cycles` is False if cycles were counted, but the counts cannot be used.
     """

@@ -87,11 +87,14 @@ class _IpcLimits:
         return cls(ipc, most, min(most, _MOST_WITH_STALLS))
 
     def is_exceeded(self):
-        """Return True if the IPC is impossible."""
+        """Return True if the IPC is higher than a core can reach."""
         return self.ipc > self.most
 
     def is_exceeded_with_stalls(self, stalled):
-        """Return True if the cycles that are not stalled are too few for the IPC."""
+        """Return True if a core cannot run the instructions in the cycles without stalls.
+
+        `stalled` is the share of stalled cycles (0–1).
+        """
         return self.ipc > _MARGIN * self.most_with_stalls * max(1.0 - stalled, 0.0)
 
 

@@ -359,7 +359,7 @@ def build_summary(
 
 
 def _drop_uncounted(runs):
-    """Remove events that were never counted and false zeros, and return CountedRuns."""
+    """Remove events that were never counted, and zeros of events that were not on a counter."""
     counted_runs = []
     recorded_events = set()
     hidden = set()
@@ -439,7 +439,7 @@ def _measure_interval_ms(runs):
 
 
 def _estimate_savings(runs, costs, ghz):
-    """Estimate the cycles that would be saved without the misses of each cache.
+    """Estimate how many cycles the program would save if a cache had no misses.
 
     The upper bound of the back end limits the savings. It is not known if no run has both cycles and instructions.
     """
@@ -454,10 +454,10 @@ def _estimate_savings(runs, costs, ghz):
 
 
 def _split_cycles(slots, medians, recording):
-    """Return the shares of the cycles that events with a known cost take, or an empty list.
+    """Return how many cycles each kind of event costs, or an empty list.
 
-    Counted slots and stalled cycles are more certain than known costs. The costs are therefore used only if neither
-    slots nor stalled cycles were counted, and if the limit of the program is open.
+    Counted slots and stalled cycles are more certain than the costs of events. The list is therefore empty if slots or
+    stalled cycles were counted, or if it is known what limits the program.
     """
     if slots is None or slots.has_slot_events or slots.verdict.certainty != "open":
         return []
@@ -489,7 +489,7 @@ def _find_first(utilization, cycles, slots, recording, *, lacks_cycles):
 
 
 def _choose_separating_command(slots, recording):
-    """Return the perf command that separates the possible losses, or "".
+    """Return the perf command that shows which of several possible losses is the largest, or "".
 
     The command records intervals if intervals were recorded, and otherwise totals.
     """
@@ -511,7 +511,7 @@ def _find_front_end_stalls(slots, costs):
 
 
 def _select_shown_counts(medians, slots, unused_counts):
-    """Select the counts that are shown, because no other part of the summary contains them.
+    """Select the counts that no other part of the summary contains.
 
     `unused_counts` are the names of printed figures and of impossible counts.
     """
@@ -537,7 +537,10 @@ def _list_doubts(runs, recording, counted, medians, slots, impossible):
 
 
 def _find_phases(runs, medians, recording):
-    """Cut the run into phases and compare them. No phases are found in several runs, or in totals."""
+    """Cut the run into phases and compare them.
+
+    The result is empty if there are several runs, or if only totals were recorded.
+    """
     if len(runs) > 1 or recording.whole_runs:
         return Contrast(pd.DataFrame())
     rows = phases(runs[0][0])
