@@ -252,7 +252,7 @@ results.numbers()
 #
 # * The recordings that come with cmlib were made on one kind of processor, in a virtual machine.
 # * `cmlib record` counts in user mode only. What the kernel does for a program is not counted.
-# * Twelve events are few. Events that come in rarer bursts have larger errors under multiplexing.
+# * In the recordings that come with cmlib, only twelve events take turns. More events, or events in rare bursts, have larger errors under multiplexing.
 # * The events of `sweep` were counted with multiplexing only. So their totals cannot be compared with totals without multiplexing.
 # * The check for impossible counts finds only gross errors.
 # * Weaver's table needs the published recordings `totals/deterministic`, which do not come with cmlib. Without them it is left out.

@@ -312,7 +312,7 @@ results.table(runs_nearer.rename_axis("method"), "run-by-run", "**Table.** Numbe
 # 2. We smooth the OCOE runs to the same degree. With a degree of 0.3, for example, each count moves 30 % of the way towards the mean of its neighbors.
 # 3. We measure the distance of the result to the other OCOE runs.
 #
-# The table has the distance after cleaning divided by the distance before. With the default parameters, its mean over the four programs is 0.93 for straight lines and 0.92 for shrinkage. Exact counts, smoothed to the same degree, have 0.97 and 0.99. In wordcount, smoothing explains nearly all of the gain.
+# The table has the distance after cleaning divided by the distance before. On the recordings that come with cmlib, with the default parameters, its mean over the programs is 0.93 for straight lines and 0.92 for shrinkage. Exact counts, smoothed to the same degree, have 0.97 and 0.99. In wordcount, smoothing explains nearly all of the gain.
 
 # %%
 def move_to_neighbors(S, share):
@@ -593,10 +593,10 @@ results.numbers()
 # ## Limitations
 #
 # * OCOE runs are other runs than the multiplexed ones. A difference of the runs themselves counts as an error, and no cleaning can remove it. Where the total of an event is far off (column *total*), suspect such a difference.
-# * Each program has two multiplexed runs, and two OCOE runs per event. All numbers of a program come from these few runs, so they are not independent.
+# * In the recordings that come with cmlib, each program has two multiplexed runs, and two OCOE runs per event. All numbers of a program come from these few runs, so they are not independent.
 # * In the recordings that come with cmlib, twelve events take turns every 4 ms in intervals of 100 ms. Each event has its turn about six times per interval, so multiplexing errors are small to begin with. The notebook [more events](studies/more_events.ipynb) lets the number of events grow.
 # * The constants of shrinkage were set on recordings of bzip2 and gcc, among others. The study [repair](studies/repair.ipynb) compares the methods on more recordings, in which the truth of the same run is known. Neither straight lines nor shrinkage is always nearer.
-# * Shrinkage stays the default because it also gives each count a standard error, not because it is nearer here.
+# * Shrinkage is the default because it also gives each count a standard error, not because it is nearer on these recordings.
 #
 # ## Your own program
 #

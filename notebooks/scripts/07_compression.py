@@ -427,7 +427,7 @@ results.numbers()
 # %% [markdown]
 # ## Limitations
 #
-# * These are 20 of the paper's 57 cases. 453.povray and 998.specrand, which it draws, are not among them.
+# * The recordings that come with cmlib have 20 of the paper's 57 cases. 453.povray and 998.specrand, which it draws, are not among them.
 # * Processor and cache differ from the paper's, and a sample is taken every 100 million instructions. What a program does within a sample is not seen. Another notebook, [Recording lines](studies/recording_lines.ipynb), compresses kernel events at the paper's rate of samples. It measures the overhead (the paper's Fig. 10) and tests whether lines change a ranking of events.
 # * *Every n-th sample* is given the space that the paper's rule happens to need, so its $n$ is known only after the run. A recorder would have to fix $n$ beforehand.
 # * The drift test and the hard bound have other numbers of lines than the paper's rule. So a comparison of their distances is not at equal space.
