@@ -113,13 +113,13 @@ def test_marks_are_seconds_or_as_their_heading_says(tmp_path, text, expected):
 @pytest.mark.parametrize(
     "text, told",
     [
-        ("name,start,end\n", "holds no mark. A mark is a line"),
+        ("name,start,end\n", "contains no mark. A mark is a line"),
         ("," * (5 << 20), "has 5,242,880 bytes, and a file of marks 4,194,304 at most"),
-        ("a,1,2\nb,2\n", "line 2: 'b 2' is no mark"),
-        ("a,start,end\nb,start,end\n", "line 2: 'b start end' is no mark"),
-        ("a,1,2\nb,2,x\n", "line 2: 'b 2 x' is no mark"),
+        ("a,1,2\nb,2\n", "line 2: 'b 2' is not a mark"),
+        ("a,start,end\nb,start,end\n", "line 2: 'b start end' is not a mark"),
+        ("a,1,2\nb,2,x\n", "line 2: 'b 2 x' is not a mark"),
         ("a,2,1\n", "line 1: 'a' ends at 1, before it begins"),
-        ("…,1,2\n", "line 1: '…' is no name"),
+        ("…,1,2\n", "line 1: '…' is not a name"),
         ("a,100,200\n", "no whole interval lies within any of the 1 marks"),
     ],
 )
@@ -132,9 +132,7 @@ def test_what_is_no_mark_is_named_and_nothing_imported(tmp_path, text, told):
 
 def test_times_since_1970_need_a_recording_that_tells_when_it_began(tmp_path):
     perfs = written(tmp_path, "p.csv", golden("perf-6.1/comma.csv"))
-    with pytest.raises(
-        record.RecordError, match="does not say when it began.*seconds since the recording began"
-    ):
+    with pytest.raises(record.RecordError, match="contains no start time.*seconds since the recording began"):
         record.import_files("c", [perfs], marks=written(tmp_path, "m.data", MARKS), folder=tmp_path / "in")
     once = written(tmp_path, "once.csv", golden("perf-6.1/once.csv"))
     with pytest.raises(record.RecordError, match="no times"):

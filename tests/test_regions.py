@@ -285,5 +285,5 @@ def test_more_than_a_recording_of_regions_has_is_refused_before_pandas_reads_it(
 
 def test_a_sample_over_two_lines_is_refused_and_moves_no_other():
     rows = regions({"instructions": [10.0, 10.0], "a": [1.0, 2.0]}).to_csv(index=False)
-    with pytest.raises(ValueError, match="3 lines hold 2 samples"):
+    with pytest.raises(ValueError, match="3 lines contain 2 samples"):
         read_runs("# run=0 part=0\n" + rows.replace("f,", '"f\n2",', 1))

@@ -244,7 +244,7 @@ def test_rubbish_and_an_older_schema_are_named(tmp_path):
     older = json.dumps(told | {"schema": 0})
     for text, expected in (
         ("{", "JSON"),
-        ("[]", ".* a list, no object"),
+        ("[]", ".* a list, not an object"),
         (older, ".* schema is 0 instead of 1"),
     ):
         description.write_text(text, encoding="utf-8")

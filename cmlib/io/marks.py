@@ -17,7 +17,7 @@ _NS_OF_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
 _UNIT = re.compile(r"[(\[_ -](s|ms|us|µs|ns)[)\]]?$", re.IGNORECASE)
 _EPOCH_NS = 10**17  # larger times are nanoseconds since 1970. This one was in 1973
 _MOST_BYTES = 4 << 20
-_FORMAT = "A mark is a line `name,start,end`, in seconds, or in the unit of a heading such as `name,start_ns,end_ns`."
+_FORMAT = "A mark is a line `name,start,end`. Times are in seconds, or in the unit of a heading: `name,start_ns,end_ns`."
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def read_marks(file: str | Path) -> list[Mark]:
         elif not is_comment:
             marks.append(_parse_mark(file, line_number, fields, unit))
     if not marks:
-        raise RecordError(f"{file} holds no mark. {_FORMAT}")
+        raise RecordError(f"{file} contains no mark. {_FORMAT}")
     return marks
 
 
@@ -134,7 +134,7 @@ def _find_unit(heading: list[str]) -> str | None:
 def _parse_mark(file: str | Path, line_number: int, fields: list[str], unit: str | None) -> Mark:
     """Parse the fields of a line with a mark."""
     if len(fields) != 3 or not all(_NUMBER.fullmatch(field) for field in fields[1:]):
-        raise RecordError(f"{file}, line {line_number}: {' '.join(fields)[:80]!r} is no mark. {_FORMAT}")
+        raise RecordError(f"{file}, line {line_number}: {' '.join(fields)[:80]!r} is not a mark. {_FORMAT}")
     raw_name, start, end = fields
     start_ns = _convert_to_ns(start, unit)
     end_ns = _convert_to_ns(end, unit)
@@ -142,7 +142,7 @@ def _parse_mark(file: str | Path, line_number: int, fields: list[str], unit: str
         raise RecordError(f"{file}, line {line_number}: {raw_name[:80]!r} ends at {end}, before it begins.")
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", raw_name).strip("_.-")
     if not name:
-        raise RecordError(f"{file}, line {line_number}: {raw_name[:80]!r} is no name. {_FORMAT}")
+        raise RecordError(f"{file}, line {line_number}: {raw_name[:80]!r} is not a name. {_FORMAT}")
     return Mark(name, start_ns, end_ns)
 
 

@@ -256,14 +256,14 @@ def _download(row: Any) -> None:
             file = Path(pooch.retrieve(address, known_hash, fname=target.name, path=folder))
             n_bytes = file.stat().st_size
             if n_bytes != row.bytes:
-                raise InputError(f"it has {n_bytes:,} bytes, and the original {row.bytes:,}.")
+                raise InputError(f"it has {n_bytes:,} bytes; the original has {row.bytes:,}.")
             atomic_replace(file, target)
     except requests.HTTPError as error:
         raise PublicError(f"{address} is not there: {error}.") from error
     except requests.RequestException as error:
         raise PublicError(
             f"{address} can't be reached: {_find_reason(error)}. Fetch it on a machine with a network, and set "
-            f"CMLIB_PUBLIC to the folder that holds it as {row.file}."
+            f"CMLIB_PUBLIC to the folder that contains it as {row.file}."
         ) from error
     except ValueError as error:
         raise PublicError(f"{address} is not the file that was published: {error}") from error

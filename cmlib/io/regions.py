@@ -198,7 +198,7 @@ def read_executions(
         all_lines = list(itertools.chain.from_iterable(lines_by_number.values()))
         samples = transform(read_regions(io.StringIO("\n".join([header, *all_lines]))))
         if len(all_lines) != len(samples):
-            raise InputError(f"{len(all_lines)} lines hold {len(samples)} samples")
+            raise InputError(f"{len(all_lines)} lines contain {len(samples)} samples")
         start = 0
         for number, lines in lines_by_number.items():
             end = start + len(lines)
@@ -276,7 +276,7 @@ def read_regions(path: str | Path | IO[str]) -> pd.DataFrame:
     for column in number_columns:
         if column in boolean_columns or not _are_counts(frame[column]):
             raise InputError(
-                f"{path}: column {column} has values that no counter has: negative, too large, or true and false"
+                f"{path}: column {column} has impossible counts: negative, too large, or true and false"
             )
     if frame[["threads", "work", "seconds"]].isna().any(axis=None):
         raise InputError(f"{path}: a sample lacks threads, work or seconds")

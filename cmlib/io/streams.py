@@ -133,7 +133,7 @@ def parse_stream(text: str, path: str | Path) -> pd.DataFrame:
         counts = pd.DataFrame({event: pd.Series(values) for event, values in counts_by_event.items()})
     else:
         raise PublicError(
-            f"{path} is no stream of counts: it begins with {text[:40]!r}, not with names of events."
+            f"{path} is not a stream of counts: it begins with {text[:40]!r}, not with names of events."
         )
     counts = counts.rename(columns=_translate_event).apply(pd.to_numeric, errors="coerce").dropna()
     if counts.empty:

@@ -47,7 +47,7 @@ def read_object(file: str | Path, description: str, hint: str, *kinds: str) -> d
         raise ArchiveError(f"{file} is not JSON: {error}. {hint}") from error
     if not isinstance(content, dict):
         raise ArchiveError(
-            f"{file} is not {description}: it holds a {type(content).__name__}, no object. {hint}"
+            f"{file} is not {description}: it contains a {type(content).__name__}, not an object. {hint}"
         )
     for kind in kinds:
         problem = find_problem(content, kind)

@@ -44,10 +44,11 @@ def check_names(program: str, set_name: str) -> None:
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{,99}", program):
         raise RecordError(
-            f"a program is named by letters, digits and ._-, 100 at most (it becomes a folder), got {program[:120]!r}."
+            f"a program is named by letters, digits and ._-, 100 at most, because it becomes a folder; "
+            f"got {program[:120]!r}."
         )
     if not re.fullmatch(r"[A-Za-z0-9_]{1,100}", set_name):
-        raise RecordError(f"a set is named by letters, digits and _, 100 at most, got {set_name[:120]!r}.")
+        raise RecordError(f"a set is named by letters, digits and _, 100 at most; got {set_name[:120]!r}.")
 
 
 def existing_runs(folder: str | Path) -> dict[str, dict]:

@@ -120,8 +120,8 @@ def program_folder(folder: str | Path) -> Iterator[Path]:
     folder = Path(folder)
     if folder.is_symlink():
         raise ArchiveError(
-            f"{folder} is a link to {os.readlink(folder)}, and recordings are not written through links: move that "
-            "folder to its place, or set CMLIB_DATA to the folder that holds it all."
+            f"{folder} is a link to {os.readlink(folder)}. Recordings are not written through links. Move the linked "
+            "folder here, or set CMLIB_DATA to the folder that contains all data."
         )
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -153,7 +153,9 @@ def atomic_replace(draft: str | Path, target: str | Path) -> None:
     """
     draft, target = Path(draft), Path(target)
     if target.exists() and not (target.is_file() or target.is_dir()):
-        raise ArchiveError(f"{target} is a device, a FIFO or a socket, which no file replaces: name a file.")
+        raise ArchiveError(
+            f"{target} is a device, a FIFO or a socket, and cannot be replaced by a file. Name a file."
+        )
     for path in [*draft.rglob("*"), draft]:
         _sync(path)
     os.replace(draft, target)

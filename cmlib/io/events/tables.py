@@ -79,7 +79,7 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
         return pd.concat([handwritten, further_events])
     if not path.is_file():
         raise EventError(
-            f"there is no event table {name!r} in {path.parent}; it holds: {', '.join(known_tables())}.\n"
+            f"there is no event table {name!r} in {path.parent}. Its tables: {', '.join(known_tables())}.\n"
             "Choose one of these, or add a table as data/events/README.md says."
         )
     return read_table(path)

@@ -318,8 +318,8 @@ def _find_layout(sample_bits: int, read_bits: int) -> _Layout:
     unknown_bits = sample_bits & ~_KNOWN_SAMPLE_BITS or read_bits & ~_KNOWN_READ_BITS
     if unknown_bits:
         raise InputError(
-            f"this perf puts things into samples that are not known here ({unknown_bits:#x}): let `perf script` read "
-            "what it recorded, or use an older perf"
+            f"the samples of this perf have fields that are not known here ({unknown_bits:#x}): read them with "
+            "`perf script`, or use an older perf"
         )
     fields = [bit for bit in _FIELDS_BEFORE_COUNTS if sample_bits & bit]
     n_counts = 8 + 8 * len(fields)

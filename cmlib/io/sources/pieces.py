@@ -195,9 +195,9 @@ def _recognize_format(raw: bytes, text: str) -> str:
 def _check_programs(programs: Sequence[Program], file: Path) -> None:
     """Check the number of programs and counts in a file."""
     if not programs:
-        raise RecordError(f"{file} holds no counts.")
+        raise RecordError(f"{file} contains no counts.")
     if len(programs) > _MOST_PROGRAMS:
-        raise RecordError(f"{file} holds more than {_MOST_PROGRAMS:,} programs. Split it.")
+        raise RecordError(f"{file} contains more than {_MOST_PROGRAMS:,} programs. Split it.")
     check_number_of_counts(file, sum(len(program.counts) for program in programs))
 
 
@@ -300,8 +300,8 @@ def _check_clock(marks: Sequence[Mark], begin_ns: int | None, file: Path) -> Non
     for mark in marks:
         if mark.is_since_1970() and begin_ns is None:
             raise RecordError(
-                f"{file} does not say when it began, so that the mark {mark.name}, in time since 1970, has no "
-                "place in it. Give marks in seconds since the recording began."
+                f"{file} contains no start time. The mark {mark.name} needs it, because its times are relative "
+                "to 1970. Give marks in seconds since the recording began."
             )
 
 

@@ -103,9 +103,9 @@ def _check_version(connection: sa.Connection, url: sa.URL) -> None:
     if sa.inspect(connection).has_table(VERSION):
         version = connection.execute(sa.text(f"SELECT version FROM {VERSION}")).scalar()
     if version != SCHEMA:
-        problem = "holds no store" if version is None else f"is a store of version {version}"
+        problem = "contains no store" if version is None else f"is a store of version {version}"
         raise StoreError(
-            f"{hide_password(url)} {problem}, and this cmlib reads version {SCHEMA}; make it anew: "
+            f"{hide_password(url)} {problem}, and this cmlib reads version {SCHEMA}; rebuild it: "
             f"{how_to_rebuild(url)}"
         )
 

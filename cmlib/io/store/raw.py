@@ -239,7 +239,9 @@ def _read_source(kind: str, file: Path, read: Callable[[Path], dict]) -> RawReco
     If it cannot be read, the RawRecording has a problem.
     """
     try:
-        with reading_errors_as(StoreError, f"{file} is no metadata", hint=f"Move it out of the {kind}."):
+        with reading_errors_as(
+            StoreError, f"{file} is not a valid metadata file", hint=f"Move it out of the {kind}."
+        ):
             return RawRecording(kind, file, read(file))
     except StoreError as error:
         return RawRecording(kind, file, {}, as_utf8(error))
