@@ -40,7 +40,8 @@ class _NewRun(NamedTuple):
 def import_notes(metas: Iterable[Mapping]) -> list[str]:
     """Return the notes of imported runs, without duplicates.
 
-    The note that running shares are missing is omitted.
+    A note says which values of the file were left out, added up or assumed. The frequent note that the file has no
+    running shares is not returned.
 
     Parameters
     ----------

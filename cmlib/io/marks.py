@@ -17,7 +17,9 @@ _NS_OF_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
 _UNIT = re.compile(r"[(\[_ -](s|ms|us|µs|ns)[)\]]?$", re.IGNORECASE)
 _EPOCH_NS = 10**17  # larger times are nanoseconds since 1970. This one was in 1973
 _MOST_BYTES = 4 << 20
-_FORMAT = "A mark is a line `name,start,end`. Times are in seconds, or in the unit of a heading: `name,start_ns,end_ns`."
+_FORMAT = (
+    "A mark is a line `name,start,end`. Times are in seconds, or in a heading's unit: `name,start_ns,end_ns`."
+)
 
 
 @dataclass(frozen=True)

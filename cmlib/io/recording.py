@@ -1,7 +1,7 @@
 """Represent a recording in memory: counts, running shares and metadata.
 
 :func:`make_recording` makes a :class:`Recording` from tables and metadata that :mod:`cmlib.io.store` has read and
-checked. A running share is the fraction of an interval in which an event was counted, 0 to 1.
+checked. A running share is the fraction of an interval in which an event was counted.
 """
 
 from __future__ import annotations
@@ -63,9 +63,13 @@ class Recording:
         - ``million_instructions`` : end of the interval of a simulated run [million instructions].
         - ``run`` : number of the run, from 1, if each row has the totals of a run.
     running : DataFrame, shape (n_intervals, n_events)
-        Fraction of the interval in which each event was counted, 0 to 1. 1 if simulated, NaN if unknown.
+        Running share of each event: the fraction of the interval in which the event was counted, 0 to 1. The value is 1
+        if simulated, and NaN if unknown.
     interval_s : Series, shape (n_intervals,)
-        Length of each interval [s], or [billion instructions] if simulated. 1 for totals of runs of unknown duration.
+        Length of each interval [s]. There are two exceptions:
+
+        - Simulated runs: number of instructions executed in the interval [billion].
+        - Totals of runs with unknown durations: always 1.
     counts_again, running_again : DataFrame, shape (n_intervals, n_readings)
         Counts and running shares of events that were counted a second time in another group. The columns are named
         ``EVENT#2``. They are used to estimate the errors of multiplexing.

@@ -249,7 +249,7 @@ def read_regions(path: str | Path | IO[str]) -> pd.DataFrame:
         - ``threads`` : number of threads whose counts are added up in the sample.
         - ``work`` : units of work done.
         - ``seconds`` : duration [s].
-        - ``running`` : fraction of the time in which the events were counted, 0 to 1.
+        - ``running`` : running share: the fraction of the time in which the events were counted, 0 to 1.
         - ``instructions`` : count of instructions.
 
     Raises

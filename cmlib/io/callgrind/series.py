@@ -36,7 +36,7 @@ def read_series(text: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         simulation adds 3 events for misses of the second-level cache. Index ``time_s``: instructions executed until the
         end of the interval [billion].
     running : DataFrame of float, shape (n_intervals, n_events)
-        Running shares (fraction of time in which each event was counted). All are 1.
+        Running share of each event: the fraction of the interval in which the event was counted. Always 1.
 
     Raises
     ------

@@ -41,7 +41,8 @@ class FileRecording:
         Counts per interval, NaN if not counted. Index ``time_s``: end of the interval [s]. Columns: names of events in
         cmlib's event tables.
     running : DataFrame, shape (n_intervals, n_events)
-        Running shares: fraction of the interval in which the event was counted, 0 to 1. NaN if unknown.
+        Running share of each event: the fraction of the interval in which the event was counted, 0 to 1. NaN if
+        unknown.
     note : str
         Sentences on values that were left out, added up or assumed.
     name : str

@@ -135,9 +135,9 @@ def recorded_programs() -> list[str]:
 
 
 def as_utf8(text: object) -> str:
-    r"""Convert an object to text that is valid UTF-8.
+    r"""Convert an object to text that databases can store.
 
-    Other bytes in the name of a file become ``\xNN``, because databases cannot store them.
+    Databases store only valid UTF-8. Other bytes, which the name of a file can contain, become ``\xNN``.
 
     Parameters
     ----------
@@ -168,7 +168,8 @@ def read_run(file: Path, meta: Mapping) -> StoredRun:
         - ``counts`` : DataFrame with one row per interval and one column per event. NaN if not counted. The index
           ``time_s`` is the end of the interval [s]. For simulated runs, it is the number of executed instructions
           [billion].
-        - ``running`` : DataFrame with the fraction of the interval in which each event was counted. NaN if unknown.
+        - ``running`` : DataFrame with the running share of each event: the fraction of the interval in which the event
+          was counted. NaN if unknown.
         - ``cpus`` : average number of CPUs used. None if unknown.
 
     Raises

@@ -117,7 +117,8 @@ def machines(url: str | None = None) -> dict[str, dict]:
     Returns
     -------
     dict of str to dict
-        Description of the machine, keyed by the name of the run in the store. Empty if the machine is unknown.
+        Description of each machine, keyed by the name of the run in the store. The description of an unknown machine is
+        an empty dict.
 
     Raises
     ------
