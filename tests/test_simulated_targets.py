@@ -94,5 +94,5 @@ def test_simulated_counts_are_never_cleaned(url, counts):
 
 def test_a_run_of_few_intervals_is_to_be_made_longer_and_not_by_perf(url, monkeypatch):
     monkeypatch.setattr("cmlib.experiments.targets.FEWEST_INTERVALS", 1000)
-    with pytest.raises(UnfitRecordingError, match="a model takes 1000: give the program more to do"):
+    with pytest.raises(UnfitRecordingError, match="a model needs 1000. Give the program more work"):
         study.choose_target(url, NAME)

@@ -113,7 +113,7 @@ def test_all_are_those_that_counted_the_target(url):
 @pytest.mark.parametrize(
     ("program", "target", "message"),
     [
-        ("short", "", "at most 5 intervals in a recording, and a model takes 20"),
+        ("short", "", "at most 5 intervals in a recording, and a model needs 20"),
         (
             "whole",
             "power",

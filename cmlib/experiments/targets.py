@@ -23,7 +23,6 @@ from cmlib.io.archive.runs import RUNS, VALGRIND
 from cmlib.io.events import is_simulated, simulated_events
 from cmlib.io.recording import INSTRUCTIONS
 from cmlib.rank.leaks import is_named_leak, is_simulated_leak
-from cmlib.templates import template
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +35,7 @@ _THOUSAND_INSTRUCTIONS = "1,000 instructions"
 _ENERGY = "power/energy-"  # prefix of energy events, some of which contain others (package, cores, …)
 CLOCKS = ("task-clock", "cpu-clock", "duration_time", "user_time", "system_time")
 _LEAST_SHARE = 0.9  # smallest share of the intervals in which a target must happen
+_MOST_NAMED = 8  # events in an error message
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,7 @@ def choose_target(url: str, program: str = "all", target: str = "") -> tuple[lis
     else:
         chosen = _choose_default(url, long_runs)
     if chosen and chosen.event == chosen.per:
-        possible = possible_targets(url, runs)
-        alternatives = template("cmlib.experiments", "targets.j2").module.others(possible)
+        alternatives = _suggest_targets(possible_targets(url, runs))
         raise UnfitRecordingError(f"{chosen.name} is the same all the time. {alternatives}")
     suitable = set(long_runs["program"][chosen.counted_in(long_runs)]) if chosen else set()
     if program == "all" and suitable:
@@ -257,11 +256,42 @@ def _choose_default(url, runs):
 
 
 def _explain_unsuitable(url, name, target, runs):
-    """Return the error message for a program without the target."""
-    kind = "simulated" if _are_simulated(runs) else "intervals"
-    if (runs["axis"] == RUNS).all():
-        kind = "totals"
+    """Return the error message for a program that did not count the target in enough intervals."""
+    if runs["n_intervals"].max() < FEWEST_INTERVALS:
+        return _explain_short_runs(name, runs)
     possible = possible_targets(url, runs[runs["n_intervals"] >= FEWEST_INTERVALS])
-    facts = kind, runs["n_intervals"].max(), FEWEST_INTERVALS, possible
-    sentences = template("cmlib.experiments", "targets.j2").module
-    return sentences.unable(name, target, *facts, how_to_record(name))
+    if target is None or not possible:
+        return (
+            f"program '{name}' has no event that happened in nearly every interval. A model therefore has no rate to "
+            f"explain. Count instructions, for example by {how_to_record(name)}."
+        )
+    event_names = ", ".join(sorted(target.events))
+    return (
+        f"program '{name}' has no run that counts {event_names} in at least {FEWEST_INTERVALS} intervals, which "
+        f"{target.name} needs. {_suggest_targets(possible)}"
+    )
+
+
+def _explain_short_runs(name, runs):
+    """Return the error message for a program with too few intervals."""
+    if (runs["axis"] == RUNS).all():
+        unit = "totals"
+        advice = "Import more runs at once."
+    elif _are_simulated(runs):
+        unit = "simulated intervals"
+        advice = "Give the program more work, because the intervals of Callgrind cannot be much shorter."
+    else:
+        unit = "intervals"
+        advice = "Record longer, or at shorter intervals (`perf stat -I 100`)."
+    return (
+        f"program '{name}' has at most {runs['n_intervals'].max()} {unit} in a recording, and a model needs "
+        f"{FEWEST_INTERVALS}. {advice} Notebook 01 shows what was counted."
+    )
+
+
+def _suggest_targets(event_names):
+    """Return a sentence with the events that can be explained."""
+    shown = ", ".join(f"'{event}'" for event in event_names[:_MOST_NAMED])
+    if len(event_names) > _MOST_NAMED:
+        shown += f" and {len(event_names) - _MOST_NAMED} more"
+    return f"Explain another event by `-p target=…`: {shown}."
