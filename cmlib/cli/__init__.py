@@ -61,8 +61,16 @@ class _Commands(click.Group):
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run a command and end the process.
 
-        The arguments are those of click's ``Group.main``. Errors are printed without a traceback. The exit
-        code is 0, 2 after an error, or another code that the command sets.
+        Errors are printed without a traceback. The exit code is one of the following:
+
+        - 0: the command succeeded
+        - 2: an error occurred
+        - another number: set by the command
+
+        Parameters
+        ----------
+        *args, **extra
+            Arguments of click's ``Group.main``.
         """
         try:
             with _signals_as_interrupts():
@@ -79,7 +87,10 @@ class _Commands(click.Group):
         sys.exit(code)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command, and convert errors for users to ClickException."""
+        """Run a command, and convert its expected errors to ClickException.
+
+        The expected errors are CmlibError, OSError and EOFError. Other errors are bugs.
+        """
         try:
             with places.compiling():
                 return super().invoke(ctx)
@@ -91,10 +102,10 @@ class _Commands(click.Group):
 
 @contextlib.contextmanager
 def _signals_as_interrupts() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP like Ctrl-C in a ``with`` block.
+    """End the process as Ctrl-C does on SIGTERM and SIGHUP, in a ``with`` block.
 
-    So temporary files are removed and programs are ended. Signals that are ignored, for example by nohup,
-    remain ignored.
+    The process then removes its temporary files and ends its child processes. Ignored signals (for example,
+    under nohup) remain ignored.
     """
     numbers = []
     if threading.current_thread() is threading.main_thread():
@@ -123,7 +134,8 @@ def _name_module(frame: FrameType) -> str:
 def _show_error(error: BaseException) -> None:
     """Print an error on standard error.
 
-    An unexpected error is printed as a bug with its location. Nothing is printed for a closed pipe.
+    An unexpected error is printed with its location, so that it can be reported. An error of a closed pipe is
+    not printed.
     """
     if isinstance(error, BrokenPipeError):
         return
@@ -152,9 +164,10 @@ def _describe_bug(error: BaseException) -> str:
 
 
 def _flush_output() -> None:
-    """Flush standard output and error, or redirect them to /dev/null if they cannot be written.
+    """Flush standard output and error.
 
-    Otherwise, Python would flush them at its end, and fail with its own exit code.
+    An output that cannot be written is redirected to /dev/null. Otherwise, Python would try to flush it again
+    and change the exit code.
     """
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -127,7 +127,8 @@ def compare(
     """Compare the NEW version of a program with the OLD one.
 
     OLD and NEW are quoted commands, or files that --keep wrote. Prints whether NEW is slower, and the reason.
-    The exit code is 1 if NEW is slower, 0 if it is not, and 2 if the versions cannot be compared.
+    The exit code is 1 if NEW is slower and 0 if NEW is not slower. The exit code is 2 if the versions cannot
+    be compared.
     """
     given_sources = {_HISTORY: history is not None, _RECORDINGS: recordings, SIMULATED: simulated is not None}
     source = choose_source(context, given_sources)
@@ -270,8 +271,8 @@ def _compare_history(
 def _compare_recordings(old: str, new: str, as_json: bool, *, load: str, **limits: Any) -> str:
     """Compare two recordings, print the result and return the verdict.
 
-    Totals of repeated runs are compared program by program. Recordings with intervals are compared at equal
-    load, which is the rate of the event `load`.
+    Recordings without intervals are compared program by program. Recordings with intervals are compared at
+    equal load. The load is the rate of the event `load`.
     """
     from cmlib.cli.summarize import read_programs
     from cmlib.experiments.repeated_runs import compare_repeated_runs
@@ -303,9 +304,10 @@ def _compare_recordings(old: str, new: str, as_json: bool, *, load: str, **limit
 
 
 def _remove_file_name(recording: str, name: str) -> str:
-    """Remove the file name from the name of a program in a file with several programs.
+    """Remove the file name from the name of a program.
 
-    The only program of a recording is called "the program".
+    Programs are named ``FILE PROGRAM`` if a file contains several programs. If a file contains one program,
+    return "the program".
     """
     file = Path(recording).name
     return name.removeprefix(f"{file} ") if name.startswith(f"{file} ") else "the program"

@@ -51,9 +51,9 @@ def diagnose(
 ) -> None:
     """Find the bottlenecks of COMMAND in each interval of its run.
 
-    Runs COMMAND once under perf, or simulates it. Prints the share of each class of intervals (for example,
-    memory-bound) with advice. Counting needs hardware counters, and the same processor as the training runs
-    of the classifier.
+    Runs COMMAND once under perf, or simulates COMMAND. Each interval is assigned to a class of bottlenecks,
+    for example memory-bound. Prints the share of each class, with advice. Counting needs hardware counters,
+    and the processor on which the classifier was trained.
     """
     if bool(command) == bool(recorded):
         raise click.UsageError("give either a command after --, or --recorded NAME.")

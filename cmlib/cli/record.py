@@ -140,9 +140,10 @@ def record(
 ) -> None:
     """Record COMMAND under the name NAME.
 
-    COMMAND is run under perf once for each group of events and each pass. It is sampled with --samples, and
-    simulated with --simulate. Running processes are recorded with --pid, --cgroup or --system. Prints the
-    number of runs. A NAME with runs of another command or machine is refused.
+    COMMAND is run under perf several times, because not all events can be counted at once. The option
+    --samples samples COMMAND. The option --simulate simulates it. The options --pid, --cgroup and --system
+    record running processes instead of COMMAND. Prints the number of runs. NAME is refused if it has runs of
+    another command or machine.
     """
     running = {}
     for key in ("pids", "cgroup", "system"):
@@ -166,7 +167,7 @@ def record(
 def _count(name: str, target: Any, *, note: str, wait: bool, **settings: Any) -> None:
     """Count a program under perf, and print the number of runs.
 
-    `target` is a command (list of str) or a program of cmlib.
+    `target` is a command (list of str) or a program that cmlib provides.
     """
     from cmlib.collect.record import record_program
 

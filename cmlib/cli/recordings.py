@@ -1,8 +1,8 @@
 """The commands ``cmlib import``, ``cmlib fetch`` and ``cmlib store``, which add recordings.
 
-``cmlib import`` reads files of other tools. ``cmlib fetch`` downloads a public set of recordings. ``cmlib
-store rebuild`` writes all recordings to an SQL database. The module also defines options that several
-commands share.
+``cmlib import`` reads files of counts. ``cmlib fetch`` downloads a public set of recordings. ``cmlib store
+rebuild`` writes all recordings to an SQL database. The module also defines options that several commands
+share.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ level_option = click.option(
     "levels",
     multiple=True,
     metavar="COLUMN",
-    help="Read this column as a level, for example power or latency.",
+    help="Read this column as a measured value (not a count), for example power or latency.",
 )
 
 
@@ -121,11 +121,12 @@ def import_(
     processor: str | None,
     **settings: Any,
 ) -> None:
-    """Import FILES with counts of other tools as runs of the program NAME.
+    """Import files of counts as runs of the program NAME.
 
-    Formats are the output of `perf stat`, tables with one column per event, and others in docs/import.md.
-    Files may be compressed. A file with the same events as an earlier one becomes the next pass. Prints the
-    names of the runs. Nothing is imported if a file cannot be read.
+    FILES are outputs of `perf stat`, tables with one column per event, or files in other formats that
+    docs/import.md lists. Files may be compressed. Two files with the same events are imported as two passes.
+    A pass counts all events once. Prints the names of the runs. If one file cannot be read, nothing is
+    imported.
     """
     from cmlib.collect.record import import_files
 
@@ -147,9 +148,9 @@ def import_(
 
 
 def _name_tables(metas: list[dict]) -> str:
-    """Name the event tables that contain the events of runs on unknown processors.
+    """Name the event tables in which the recorded events were found.
 
-    Return one sentence, or "" if no table is found.
+    Only runs on unknown processors are examined. Return one sentence, or "" if no table was found.
     """
     from cmlib.io import events
     from cmlib.io.archive.runs import events_of
@@ -199,8 +200,9 @@ def read_machine(file: str) -> dict:
 def fetch(name: Any, show_list: bool, program_names: tuple[str, ...]) -> None:
     """Download the public set of recordings NAME, and check its SHA-256.
 
-    Prints the number of files, credit, license and programs of the set. Existing files are not downloaded
-    again. With --list, all sets are listed. With --import, programs of the set are added to the recordings.
+    Prints the number of files, the credit, the license and the programs of the set. Existing files are not
+    downloaded again. The option --list prints all sets. The option --import adds programs of the set to the
+    recordings.
     """
     from cmlib.io.public import cache_dir, import_programs, programs, sets
     from cmlib.io.public import fetch as fetch_set

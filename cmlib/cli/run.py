@@ -46,8 +46,8 @@ def run(
 ) -> None:
     """Run the notebooks of PROFILE (smoke, paper or live) and write their report.
 
-    Prints the path of the report. All notebooks of the profile are run unless NOTEBOOKS are named. Notebooks
-    without recordings are skipped, unless they are named.
+    All notebooks of the profile are run, unless NOTEBOOKS are named. Notebooks without recordings are
+    skipped, unless NOTEBOOKS are named. Prints the path of the report.
     """
     from cmlib.report import run_profile
     from cmlib.report.inline import strip_markup

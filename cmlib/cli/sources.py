@@ -107,12 +107,12 @@ def choose_source(context: click.Context, is_chosen: dict[str, Any]) -> str:
     context : click.Context
         Context of the command.
     is_chosen : dict
-        Whether the option of each source was given, keyed by source.
+        True if the option of a source was given, keyed by source.
 
     Returns
     -------
     str
-        The chosen source, or COUNTED if none was chosen.
+        The chosen source. The default is COUNTED.
 
     Raises
     ------
@@ -134,9 +134,11 @@ def choose_source(context: click.Context, is_chosen: dict[str, Any]) -> str:
 def simulating_options(command: Callable) -> Callable:
     """Add the options of simulation to the function of a command.
 
-    The function gets the argument `simulated`. It is None without ``--simulate``. Otherwise, it is a dict of
-    cache shapes ``SIZE,WAYS,LINE``, keyed by Valgrind's name of the cache. The shape is None for the caches
-    of this machine.
+    The function gets the additional argument `simulated`:
+
+    - None if ``--simulate`` was not given
+    - otherwise a dict of cache shapes ``SIZE,WAYS,LINE``, keyed by Valgrind's name of the cache. The shape
+      None stands for the cache of this machine.
 
     Parameters
     ----------

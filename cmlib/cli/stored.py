@@ -1,7 +1,7 @@
 """The commands ``cmlib list`` and ``cmlib remove``, and shell completion of names.
 
-Functions for completion get the beginning of a word (`incomplete`) and return all names with this beginning.
-They do not use the context and the parameter that click passes.
+Functions for completion return the names that start with `incomplete`. They ignore the other two arguments
+that click passes.
 """
 
 import shutil
@@ -15,19 +15,19 @@ from cmlib.terminal import one_line, say
 
 
 def recorded_names(ctx: Any, param: Any, incomplete: str) -> list[str]:
-    """List the recorded programs with a beginning, sorted."""
+    """List the recorded programs whose names start with `incomplete`, sorted."""
     folders = sorted(places.recordings_dir().glob("*"))
     return [f.name for f in folders if f.name.startswith(incomplete) and any(f.glob("*.json"))]
 
 
 def profile_names(ctx: Any, param: Any, incomplete: str) -> list[str]:
-    """List the profiles of notebooks with a beginning, sorted."""
+    """List the notebook profiles whose names start with `incomplete`, sorted."""
     folders = [folder.name for folder in places.params_dir().iterdir() if folder.is_dir()]
     return sorted(name for name in {*folders, "paper", "live"} if name.startswith(incomplete))
 
 
 def set_names(ctx: Any, param: Any, incomplete: str) -> list[str]:
-    """List the public sets of recordings with a beginning."""
+    """List the public sets whose names start with `incomplete`."""
     from cmlib.io.public import sets
 
     return [name for name in sets().index if name.startswith(incomplete)]

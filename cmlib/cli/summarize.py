@@ -62,8 +62,8 @@ def summarize(
 ) -> None:
     """Estimate what limits a program, and list the events that would decide it.
 
-    RECORDING is the name of a recorded program, or a file that `cmlib import` can read. Write ./NAME for a
-    file with the name of a program. Nothing is stored.
+    RECORDING is the name of a recorded program, or a file that `cmlib import` can read. If a file and a
+    program have the same name, write ./NAME for the file. Nothing is stored.
     """
     from cmlib.experiments.summary import summarize_runs
     from cmlib.io.formats.readings import ReadOptions

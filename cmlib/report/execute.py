@@ -88,7 +88,7 @@ def execute(notebook: Path, parameters: dict, folder: Path, pages: Collection[st
 def remove_answer(notebook: str | Path) -> None:
     """Remove the cells tagged ``answer`` from a notebook file.
 
-    These cells describe cmlib's own recordings, not the user's.
+    These cells describe the recordings that come with cmlib, not the recordings of the user.
 
     Parameters
     ----------

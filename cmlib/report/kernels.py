@@ -48,7 +48,7 @@ def prepare() -> None:
 
 
 def kill_all() -> None:
-    """Kill all kernels that this process started, including busy ones."""
+    """Kill all kernels that this process started, even if they are computing."""
     for child in multiprocessing.active_children():
         if isinstance(child, _Kernel):
             child.kill()

@@ -1,8 +1,8 @@
 """Read the manifests of a profile's notebooks, and the records of skipped notebooks.
 
-:func:`read_manifests` takes a folder of results and returns a :class:`Manifests`. A manifest
-(``manifest.json``) is a dict that lists the results of a notebook. :class:`cmlib.report.Results` writes it,
-with the following keys:
+A profile is a named set of parameter values for the notebooks. :func:`read_manifests` takes its folder of
+results and returns a :class:`Manifests`. A manifest (``manifest.json``) is a dict that lists the results of a
+notebook. :class:`cmlib.report.Results` writes it, with the following keys:
 
 - ``schema``: version of the format
 - ``notebook``, ``title``, ``question``, ``profile``: what was run

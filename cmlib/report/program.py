@@ -1,8 +1,8 @@
 """Write the page of a program: where its cycles went, and what to try.
 
-The page and ``answers.json`` are made from summaries, the dicts of :func:`cmlib.topdown.summarize`. ``cmlib
-run live`` writes the page before the first notebook starts, and adds links to the notebooks as they end.
-Other profiles have such a page for each program.
+The HTML page and ``answers.json`` are made from summaries, the dicts of :func:`cmlib.topdown.summarize`. The
+command ``cmlib run live`` writes the page before the first notebook starts. Whenever a notebook ends, a link
+to the notebook is added. Other profiles have such a page for each program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Read, record and compare programs from Python, with results that Jupyter displays.
 
-`cmlib.read`, `cmlib.record` and `cmlib.compare_programs` call the functions of this module. Jupyter shows
-:class:`Recordings` as a table, and :class:`Comparison` as the text that ``cmlib compare`` prints.
+:func:`read_source` and :func:`record_command` return :class:`Recordings`, which Jupyter shows as a table.
+:func:`compare_commands` returns a :class:`Comparison`, which Jupyter shows as text. `cmlib.read`,
+`cmlib.record` and `cmlib.compare_programs` call these functions.
 """
 
 from __future__ import annotations

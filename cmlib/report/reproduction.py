@@ -95,7 +95,7 @@ def find_provenances(manifest: dict, entry: dict) -> list[Provenance]:
     Returns
     -------
     list of Provenance
-        One per kind of counts and public data set. Empty if none is recorded.
+        One source per kind of counts and public data set. Empty if no source is recorded.
     """
     stored = manifest.get("data", [])
     return [Provenance(**stored[position]) for position in entry.get("data", [])]

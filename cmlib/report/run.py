@@ -147,9 +147,9 @@ def _refresh_stores(jobs: list[NotebookJob]) -> None:
 
 
 def _write_first_page(jobs: list[NotebookJob], folder: Path, parameters: dict) -> Path | None:
-    """Write the page of a user's programs before the first notebook starts.
+    """Write the HTML page of a user's programs before the first notebook starts.
 
-    Return its path, or None if there are no measurements.
+    Return the path of the page, or None if there are no measurements.
     """
     database = parameters.get("database")
     processor = parameters.get("processor")
