@@ -33,7 +33,6 @@ from cmlib.io.archive.runs import RUNS, TIME, UNKNOWN, VALGRIND
 from cmlib.io.provenance import note_read
 from cmlib.parallel import parallel_map
 from cmlib.shell import FILES, as_code, command_code
-from cmlib.templates import template
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +44,7 @@ __all__ = ["FEWEST_INTERVALS", "describe_data", "knows_ipc", "refuse_simulated",
 
 _MODE_TEXTS = {"ocoe": "without multiplexing", "mlpx": "with multiplexing"}
 FEWEST_INTERVALS = 20  # shorter runs cannot be studied
+_MOST_COMMANDS = 6  # in the description of the data; only names are listed for more programs
 _NEEDS_INTERVALS = "Count in intervals: `perf stat -I 100 -x, -o FILE -- COMMAND`"
 
 
@@ -325,8 +325,8 @@ def describe_source(url: str, programs: Iterable[str]) -> str:
 def describe_data(url: str, programs: Iterable[str]) -> str:
     """Describe the recordings that a notebook uses.
 
-    The text contains the numbers of runs and programs, the commands and the machines. If the CounterMiner paper
-    studied the same programs, the text says that these are not the data of the paper.
+    The text contains the numbers of runs and programs, the commands and the machines. If the CounterMiner paper studied
+    the same programs, the text says that these are not the data of the paper.
 
     Parameters
     ----------
@@ -343,15 +343,39 @@ def describe_data(url: str, programs: Iterable[str]) -> str:
     runs = interval_runs(url, programs)
     first_ids = runs.groupby("program")["run_id"].first()
     first_runs = {name: store.load(url, run_id) for name, run_id in first_ids.items()}
-    facts = {
-        "n_runs": len(runs),
-        "first_runs": first_runs,
-        "simulated": describe_source(url, programs),
-        "machines": dict.fromkeys(map(_describe_machine, first_runs.values())),
-        "paper_programs": of_suites(programs, ["HiBench", "CloudSuite 3.0"]),
-        "shipped_programs": program_tables.suites().keys() & first_runs.keys(),
-    }
-    return template("cmlib.experiments", "data.j2", filters={"as_code": as_code}).render(facts)
+    if len(first_runs) <= _MOST_COMMANDS:
+        program_texts = [_describe_command(name, run) for name, run in first_runs.items()]
+    else:
+        program_texts = list(first_runs)
+    numbers = f"{_count_noun(len(runs), 'run')} of {_count_noun(len(first_runs), 'program')}"
+    source = describe_source(url, programs) or _describe_measurement(programs, first_runs)
+    return f"**Data.** {numbers}: {', '.join(program_texts)}; {source}"
+
+
+def _count_noun(number, noun):
+    """Return a number with its noun. For example, "2 runs"."""
+    return f"{number} {noun}s" if number > 1 else f"{number} {noun}"
+
+
+def _describe_command(name, run):
+    """Return the command of a run, after the name of the program if they differ."""
+    command = " ".join((run.meta.get("command") or "command not known").split())
+    if command.startswith(name):
+        return as_code(command)
+    return f"{name} ({as_code(command)})"
+
+
+def _describe_measurement(programs, first_runs):
+    """Return sentences on the machines, and on whether the paper used the same programs."""
+    machines = dict.fromkeys(_describe_machine(run) for run in first_runs.values())
+    text = f"counted by `perf stat` on {' and '.join(machines)}."
+    paper_programs = of_suites(programs, ["HiBench", "CloudSuite 3.0"])
+    if paper_programs:
+        names = ", ".join(paper_programs)
+        return f"{text} Not the paper's data: {names} are among CounterMiner's programs, run anew."
+    if program_tables.suites().keys() & first_runs.keys():
+        return f"{text} Not the paper's data."
+    return text
 
 
 def _describe_machine(run):
