@@ -179,7 +179,7 @@ def _render_text(answer: dict) -> str:
 
 
 def _draw_bar(row: dict) -> str:
-    """Draw a share [%] as a bar, which is hatched between the lower and the upper bound."""
+    """Draw a share [%] as a bar, hatched between the lower and the upper bound."""
     least, most = (round(_WIDTH * row[end] / 100) for end in ("low", "high"))
     return "█" * least + "░" * (most - least)
 

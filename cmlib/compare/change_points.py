@@ -142,8 +142,8 @@ def _list_seeded_intervals(n: int) -> list[tuple[int, int]]:
 def _find_steps(values: np.ndarray, alpha: float, smallest: float) -> Iterator[tuple[dict, np.ndarray]]:
     """Yield the steps of a series, and the support of each position.
 
-    A step is a dict of position, ratio and p_value. The support is an array of shape (n_samples,), which is
-    above 0 at the positions at which the step can be.
+    A step is a dict of position, ratio and p_value. The support is an array of shape (n_samples,). A support
+    above 0 means that the step can be at this position.
     """
     points = _find_significant_points(values, alpha)
     if smallest > 0:

@@ -80,8 +80,8 @@ def compare_programs(
     alpha : float, default 0.002
         Probability of a false alarm.
     smallest : float, default 0.04
-        Smallest relevant change, as a fraction of the time. It is at least 0.25 if the runs of both versions
-        did not alternate.
+        Smallest relevant change, as a fraction of the time. A value below 0.25 is increased to 0.25 if the runs
+        of both versions did not alternate.
     keep : path, optional
         Folder for the recordings of the commands. Default: recordings are not kept.
     sources : sequence of two paths, optional

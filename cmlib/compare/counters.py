@@ -83,8 +83,8 @@ def compare_versions(
     Returns
     -------
     VersionComparison
-        Its attribute `refused` contains the reasons if the versions cannot be compared. For example, there
-        are fewer than five good runs, or the runs have different events.
+        If the versions cannot be compared, the attribute `refused` contains the reasons. For example, there are
+        fewer than five good runs, or the runs have different events.
 
     Raises
     ------

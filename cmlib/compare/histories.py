@@ -1,7 +1,7 @@
 """Read the metrics of a program by commit from a CSV file.
 
-:func:`read_history` takes a file and returns a DataFrame with one row per commit and one column per metric.
-It also returns the subject lines of the commits. A metric is, for example, the run time of a benchmark.
+:func:`read_history` takes a file and returns a DataFrame with one row per commit and one column per metric. The
+subject lines of the commits are returned, too. A metric is, for example, the run time of a benchmark.
 """
 
 from pathlib import Path

@@ -1,9 +1,9 @@
 """Count hardware events in a region of a Python program.
 
-:func:`region` is a context manager around the code to count. It appends one row per execution to the CSV file
-in the environment variable ``CMLIB_REGIONS``. It compiles and loads `cmlib_region.h`, which C programs
-include. :func:`include_dir` returns the folder of this header. The program runs without counting, with a
-warning, if nothing can be counted.
+:func:`region` is a context manager around the code to count. Each execution of the block appends one row to a
+CSV file. The environment variable ``CMLIB_REGIONS`` is the path of this file. Events are counted by
+`cmlib_region.h`, which C programs can include. :func:`include_dir` returns the folder of this header. The
+program runs without counting, with a warning, if nothing can be counted.
 """
 
 import contextlib

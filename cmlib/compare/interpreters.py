@@ -1,7 +1,7 @@
 """Replace the script in an interpreter's command by an empty script.
 
-:func:`replace_script` takes the words of a command and returns the new command. Its run measures the start-up
-of the interpreter alone.
+:func:`replace_script` takes the words of a command and returns the new command. Running the new command
+measures only the start-up of the interpreter.
 """
 
 import shutil
@@ -23,7 +23,7 @@ def replace_script(argv: list[str], empty: str | Path) -> list[str] | None:
     argv : list of str
         Words of the command.
     empty : path
-        An empty file. It replaces the script, and an empty word replaces the code after ``-c``.
+        An empty file that replaces the script. Code after ``-c`` is replaced by an empty word instead.
 
     Returns
     -------

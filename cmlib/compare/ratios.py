@@ -1,6 +1,6 @@
 """Estimate the ratio of the run times of two versions by rank tests.
 
-:func:`estimate_paired_ratio` takes the times of runs in pairs, :func:`estimate_unpaired_ratio` those of
+:func:`estimate_paired_ratio` takes the times of paired runs, and :func:`estimate_unpaired_ratio` the times of
 independent runs. Both return a :class:`Ratio` with a confidence interval and p-values.
 """
 
@@ -23,11 +23,11 @@ class Ratio:
     ratio : float
         Hodges-Lehmann estimate of new time divided by old time.
     low, high : float
-        Confidence interval. It is 0 and infinity if there are too few runs.
+        Confidence interval. The limits are 0 and infinity if there are too few runs.
     p_slower : float
-        One-sided p-value. It is small if the new version is slower.
+        One-sided p-value. A small value indicates that the new version is slower.
     p_faster : float
-        One-sided p-value. It is small if the new version is faster.
+        One-sided p-value. A small value indicates that the new version is faster.
     """
 
     ratio: float
@@ -111,7 +111,8 @@ def estimate_unpaired_ratio(old: ArrayLike, new: ArrayLike, *, confidence: float
 def compute_smallest_p_value(n_old: int, n_new: int, *, paired: bool) -> float:
     """Compute the smallest possible p-value for given numbers of runs.
 
-    It occurs if every new run is slower than its old run (paired), or slower than all old runs (unpaired).
+    Paired runs have this p-value if every new run is slower than its old run. Unpaired runs have this p-value
+    if every new run is slower than all old runs.
 
     Parameters
     ----------

@@ -199,7 +199,7 @@ def parse_functions(source: str, path: str) -> list[Function]:
     source : str
         Content of the file.
     path : str
-        Path of the file. Its suffix determines the language.
+        Path of the file. The suffix of the path determines the language.
 
     Returns
     -------

@@ -49,7 +49,7 @@ class Speed:
         One row per function and measure, smallest p-value first, with the following columns:
 
         - ``function``, ``measure``: what was timed
-        - ``verdict``: "slower", "faster" or "no change", which includes inconclusive tests
+        - ``verdict``: "slower", "faster" or "no change" (including inconclusive tests)
         - ``ratio``: new time divided by old time
         - ``low``, ``high``: 95 % confidence interval of the ratio. Without pairs of runs, the interval does
           not include drift.

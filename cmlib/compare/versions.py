@@ -465,7 +465,7 @@ def group_events(events: list[Countable], n_good_counters: int) -> tuple[str, li
     Returns
     -------
     per : {"instructions", "work"}
-        Unit by which counts are divided. It is "work" if there are no hardware events.
+        Unit by which counts are divided. The unit is "work" if there are no hardware events.
     event_groups : list of list of Countable
         Groups of events.
 
@@ -647,8 +647,8 @@ def format_heading(run: int, execution: int, elapsed_s: float, processor_s: floa
 def read_times(text: str) -> pd.DataFrame:
     """Read the times of runs from the samples of a recording.
 
-    The time of a function is the sum over its samples in an execution. It is divided by the units of work if
-    the program reported any. The time of the whole program is in the heading of the execution.
+    The time of a function is the sum over its samples in an execution. The sum is divided by the units of work,
+    if the program reported them. The time of the whole program is in the heading of the execution.
 
     Parameters
     ----------

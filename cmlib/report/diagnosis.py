@@ -1,9 +1,8 @@
 """Write the diagnosis of one run of a program as an HTML page.
 
-:func:`diagnosis_page` is for measured runs. It shows the class of each slice of the run, which says what
-limits it. :func:`simulated_page` is for runs under Valgrind. It shows the estimated cycles of each phase by
-cause. A slice is a short interval, and a phase is a sequence of similar slices. ``cmlib diagnose`` writes
-these pages.
+:func:`diagnosis_page` takes a measured run and shows what limits each slice. :func:`simulated_page` takes a run
+under Valgrind and shows the estimated cycles of each phase by cause. A slice is a short interval, and a phase
+is a sequence of similar slices. ``cmlib diagnose`` writes these pages.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Prepare the objects that the cells of a notebook use.
 
-A notebook calls :func:`begin` in its first cell. It checks the parameters and returns a :class:`Notebook`
-with the results, the worker processes and the database.
+A notebook calls :func:`begin` in its first cell. The function checks the parameters and returns a
+:class:`Notebook` with the results, the worker processes and the database.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def _find_neighbors(name: str, pages: Collection[str]) -> dict[str, dict[str, st
 
 @functools.cache
 def _make_exporter() -> _PageExporter:
-    """Return the exporter of all pages. It is made only once, because compiling its templates is slow."""
+    """Return the exporter of all pages. Compiling its templates is slow, so it is made only once."""
     return _PageExporter(exclude_input_prompt=True, exclude_output_prompt=True, template_file=str(_TEMPLATE))
 
 

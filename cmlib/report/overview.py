@@ -1,8 +1,8 @@
 """Write the overview of a folder of results, and the file answers.json.
 
-:func:`build_index` writes ``index.html``. It lists the programs, and for each notebook a question, its answer
-and a picture. In the profile ``live`` it writes the page of the user's program instead, and a list of all
-such pages.
+:func:`build_index` writes ``index.html``. The page lists the programs, and the question and answer of each
+notebook. In the profile ``live``, the page of the user's program is written instead, and a list of all such
+pages.
 """
 
 from __future__ import annotations

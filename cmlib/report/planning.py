@@ -64,8 +64,8 @@ def plan(profile: str, names: Sequence[str] = (), extra: dict | None = None) -> 
     names : sequence of str
         Names of notebooks, or their beginnings. For example, "02". Empty for all notebooks.
     extra : dict, optional
-        Values that replace those of the profile in all notebooks with these parameters. The parameter
-        `profile` is not allowed.
+        Parameter values for all notebooks, which replace the values in the profile. The parameter `profile` is
+        not allowed.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Start Numba's compiler when this module is imported.
 
-The process from which kernels are forked imports it, so that kernels do not wait for the compiler.
+Kernels are forked from a process that imports this module. So kernels do not wait for the compiler.
 """
 
 import os

@@ -240,7 +240,7 @@ class Results:
         note : str, optional
             Why the two numbers differ, in Markdown.
         timed : bool, default False
-            True for a time that varies between runs. It is not compared with the reference numbers.
+            True for a time that varies between runs. Such a number is not compared with the reference numbers.
         data : Provenance or iterable of Provenance, optional
             Sources of the counts, as in :meth:`figure`.
 
@@ -304,7 +304,7 @@ class Results:
         (self._draft / SUMMARIES).write_text(text + "\n", encoding="utf-8")
 
     def numbers(self) -> HTML:
-        """Return a table of the saved numbers and those of the paper.
+        """Return a table of the saved numbers and the paper's numbers.
 
         Returns
         -------

@@ -61,8 +61,8 @@ def run_profile(
     All names and values are checked first. Two notebooks run at a time if there are enough processors. The
     page is updated whenever a notebook ends.
 
-    Notebooks without recordings are skipped, unless they are named. Their earlier results are kept but not
-    shown.
+    Notebooks without recordings are skipped, unless they are named. Earlier results of a skipped notebook are
+    kept, but the page does not show them.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def run_profile(
     notebooks : sequence of str, optional
         Names of the notebooks. For example, ``02_cleaning`` or ``02``. Default: all notebooks of the profile.
     parameters : dict, optional
-        Values that replace those of the profile in all notebooks with these parameters.
+        Parameter values for all notebooks, which replace the values in the profile.
     results : path, optional
         Folder for all results. Default: the parameter `results_folder`, or ``data/results``.
     on_first_page : callable, optional
