@@ -276,7 +276,7 @@ def read_regions(path: str | Path | IO[str]) -> pd.DataFrame:
     for column in number_columns:
         if column in boolean_columns or not _are_counts(frame[column]):
             raise InputError(
-                f"{path}: column {column} has impossible counts: negative, too large, or true and false"
+                f"{path}: column {column} has values that are not counts: negative, too large, or true and false"
             )
     if frame[["threads", "work", "seconds"]].isna().any(axis=None):
         raise InputError(f"{path}: a sample lacks threads, work or seconds")
