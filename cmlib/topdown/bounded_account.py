@@ -225,8 +225,8 @@ class _PrintedShares:
 def _find_missing_share(level_1, other_thread_share):
     """Return 1 minus the sum of the printed shares of level 1, or 0 if the sum is plausible.
 
-    A sum above 1 is not plausible. A sum below 1 is plausible in two cases: some of the four shares were not printed,
-    or the other thread of the core took the remaining slots.
+    A sum above 1 is not plausible. A sum below 1 is plausible if some of the four shares were not printed. It is also
+    plausible if the other thread of the core took the remaining slots.
     """
     missing = 1 - sum(level_1.values())
     is_too_high = missing <= -SHARE_TOLERANCE

@@ -39,13 +39,14 @@ class Category:
     parent : str
         Name of the category that contains this one. Empty on level 1.
     formulas : tuple of str
-        Alternative formulas for the number of slots. The first formula is used whose events were all counted. The name
-        ``slots`` stands for all slots, and ``parent`` for the slots of the parent. If the tuple is empty, the category
-        has the slots of the parent that are in no other part.
+        Formulas for the number of slots. They are alternatives: a formula can be used if all of its events were
+        counted, and the first of these formulas is used. The name ``slots`` stands for all slots, and ``parent`` for
+        the slots of the parent. If the tuple is empty, the category has the slots of the parent that are in no other
+        part.
     about : str
         One sentence that describes these slots.
     advice : str
-        What a programmer can try against a large loss. Empty if there is no advice.
+        What a programmer can try against a large loss. Empty if no advice is known.
     """
 
     name: str
@@ -66,7 +67,7 @@ class TopdownTable:
     source : str
         Where the formulas are from.
     slots : tuple of str
-        Alternative formulas for the number of all slots. The first formula is used whose events were all counted.
+        Formulas for the number of all slots. They are alternatives, as in :class:`Category`.
     has_testable_sum : bool
         True if different events count each category of level 1. If the shares then do not add up to 1, the counts are
         wrong. False if a formula makes the sum 1 in any case.

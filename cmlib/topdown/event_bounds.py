@@ -48,7 +48,7 @@ class Bound:
 
 
 class CountedCategories(NamedTuple):
-    """Categories whose slots were computed with the formulas of a top-down table.
+    """Results of the formulas of top-down tables.
 
     Attributes
     ----------
@@ -130,8 +130,11 @@ def _measure_core_cycles(rates):
 def select_sure_savings(savings):
     """Select the savings that are lower bounds of the back end.
 
-    A saving is ignored if the event counts more than misses of loads, if no estimate was possible, or if it is below 1
-    % of the cycles.
+    These savings are ignored:
+
+    - The event counts more than misses of loads.
+    - No estimate was possible.
+    - The saving is below 1 % of the cycles.
 
     Parameters
     ----------

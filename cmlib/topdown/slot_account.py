@@ -57,7 +57,7 @@ class Account:
         Parameters
         ----------
         parent : str, default ""
-            Name of the category. Default: all slots, so that the parts are level 1.
+            Name of the category. Default: all slots. Their parts are the categories of level 1.
 
         Returns
         -------

@@ -40,8 +40,8 @@ def fitting_tables(events, machine="", rates=None):
     machine : str, optional
         Name of the machine's table. Default: not known.
     rates : Series, optional
-        Events per cycle. Index: event. They are used if several tables fit. Tables with implausible slots per cycle are
-        then excluded, and tables whose shares of level 1 do not add up.
+        Events per cycle. Index: event. If several tables fit, the rates exclude the tables with an implausible number
+        of slots per cycle or with an implausible sum of level 1.
 
     Returns
     -------

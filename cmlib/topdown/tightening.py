@@ -1,7 +1,7 @@
 """Narrow the bounds of top-down categories by their sums.
 
-The shares of level 1 add up to 1, and the parts of a category add up to the category. :func:`tighten` takes bounds of
-single categories and of sums. It returns the :class:`Ranges` of all categories. The parts of each category are listed
+The shares of level 1 add up to 1. The parts of a category add up to the category. :func:`tighten` takes bounds of
+single categories and of sums, and returns the :class:`Ranges` of all categories. The parts of each category are listed
 in `data/topdown/costs/common.yaml`.
 """
 
