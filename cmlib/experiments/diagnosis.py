@@ -45,7 +45,6 @@ from cmlib.io.callgrind import (
 from cmlib.io.events import cycle_estimate, simulated_events
 from cmlib.scratch import scratch_folder
 from cmlib.shell import command_code
-from cmlib.templates import template
 
 if TYPE_CHECKING:
     from sklearn.base import ClassifierMixin
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain", "profiles", "refuse_simulated_program"]
 
+_MOST_CLASSES = 3  # of phases, in the diagnosis in words
 _MOST_FUNCTIONS = 3  # named in a phase
 _LEAST_SHARE = 0.05  # of the cycles, of a named function
 # Line length in Callgrind's description of a cache. For example, "32768 B, 64 B, 8-way associative".
@@ -64,6 +64,12 @@ _EMULATED = "emulated floating point"  # label of phases with slow software arit
 _IN_ORDER = "data misses in order"  # label of phases whose cache misses a processor would prefetch
 SLICE_S = 0.4  # length of a slice [s]
 EVERY_BLOCKS = 500_000  # basic blocks in a simulated interval, about 3 million instructions
+_CAVEAT = (
+    "Simulated by Valgrind, not measured: instructions, loads, stores and branches are exact (each repetition of a "
+    "string instruction counts), misses and mispredictions are those of a model without speculation, and no cycles "
+    "were counted. Chains of dependent instructions and slow arithmetic do not show. Threads ran one at a time, so "
+    "that contention and waiting do not show."
+)
 # A simulation knows only one reason for the class P_CPU, so that the advice on this reason is shown.
 _ADVICE_NAME = {"P_CPU": "mispredictions"}
 
@@ -445,10 +451,24 @@ def _sum_cycles(functions, phase_by_interval):
 
 def _describe_simulation(parts, counts, functions, prefetched):
     """Return sentences on what was simulated and what the counts do not show."""
-    executed = counts["sim.instructions"].sum()
+    n_instructions = counts["sim.instructions"].sum()
+    caches = "; ".join(f"{name} {description}" for name, description in parts.caches.items())
+    text = (
+        f"Simulated by Valgrind's Callgrind {parts.version}, {n_instructions:,.0f} instructions in {len(counts)} "
+        f"intervals. Caches: {caches}; what lies in order {'is' if prefetched else 'is not'} prefetched."
+    )
     interpreter = find_interpreter(functions)
-    sentences = template("cmlib.experiments", "simulated.j2").module
-    return sentences.about(parts, executed, len(counts), prefetched, interpreter, has_python_names(functions))
+    if not interpreter:
+        return text
+    if has_python_names(functions):
+        return (
+            f"{text} {interpreter} is an interpreter: py:: is what it executes of each Python function, C functions "
+            "stand apart."
+        )
+    return (
+        f"{text} {interpreter} is an interpreter: its own functions are seen, not those of the script (Python 3.12 has "
+        "names)."
+    )
 
 
 def _label_emulation(table, cycles):
@@ -526,20 +546,33 @@ def answer_simulated(name: str, profile: SimulatedProfile) -> dict[str, Any]:
     if limited_by == INSTRUCTIONS and profile.classes["name"].iloc[0] == _EMULATED:
         limited_by = _EMULATED
     classes = profile.classes.assign(percent=100 * profile.classes["share"])[["name", "percent", "functions"]]
-    sentences = template("cmlib.experiments", "simulated.j2").module
     answer = {
         "schema": 1,
         "name": name,
         "simulated": True,
         "about": profile.about,
-        "caveat": sentences.caveat(),
+        "caveat": _CAVEAT,
         "limited_by": limited_by,
         "split": split,
         "classes": classes.to_dict("records"),
         "phases": kinds.to_dict("records"),
         "advice": explain_simulated(classes["name"]),
     }
-    return answer | {"text": sentences.limits(answer)}
+    return answer | {"text": _write_diagnosis(answer)}
+
+
+def _write_diagnosis(answer):
+    """Return the causes of the cycles, and the largest classes of phases, in one sentence."""
+    split = [f"{percent:.0f} % {name}" for name, percent in answer["split"].items()]
+    split[0] = split[0].replace(" % ", " % are ", 1)
+    classes = []
+    for row in answer["classes"][:_MOST_CLASSES]:
+        name = "nothing that a simulation shows" if row["name"] == HEALTHY else row["name"]
+        classes.append(f"**{name}** {row['percent']:.0f} % (`{row['functions']}`)")
+    return (
+        f"no cycles were counted. Of KCachegrind's estimate {', '.join(split)}; by what stands out in phases: "
+        f"{'; '.join(classes)}"
+    )
 
 
 def _line_length(caches, name):
