@@ -25,7 +25,7 @@ class GoogleBenchmark:
     @classmethod
     def sniff(cls, text: str) -> bool:
         """Return True if the text is a JSON object with benchmarks and their times."""
-        return '"benchmarks"' in text and '"real_time"' in text and text.lstrip()[:1] == "{"
+        return text.lstrip()[:1] == "{" and '"benchmarks"' in text and '"real_time"' in text
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:

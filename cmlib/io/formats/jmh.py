@@ -168,7 +168,7 @@ class JmhJson:
     @classmethod
     def sniff(cls, text: str) -> bool:
         """Return True if the text is a JSON list of results of JMH."""
-        return '"primaryMetric"' in text and '"secondaryMetrics"' in text and text.lstrip()[:1] == "["
+        return text.lstrip()[:1] == "[" and '"primaryMetric"' in text and '"secondaryMetrics"' in text
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:

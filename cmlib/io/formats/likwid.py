@@ -189,7 +189,7 @@ class LikwidTables(_TableReader):
     @classmethod
     def sniff(cls, text: str) -> bool:
         """Return True if a line begins a table of events and counters."""
-        if "Counter" not in text:
+        if "|" not in text or "Counter" not in text:
             return False
         return bool(re.search(r"^\| {0,200}Event {0,200}\| {0,200}Counter {0,200}\|", text, re.MULTILINE))
 
@@ -249,7 +249,7 @@ class LikwidTimeline:
     @classmethod
     def sniff(cls, text: str) -> bool:
         """Return True if a line names the columns of a group."""
-        if "# GID" not in text and "# gid" not in text.lower():
+        if "#" not in text or "gid" not in text.lower():
             return False
         return any(cls._HEADING.match(line) for line in text.splitlines() if "GID" in line.upper()[:60])
 

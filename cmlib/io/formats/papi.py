@@ -75,7 +75,7 @@ class PapiJson:
     @classmethod
     def sniff(cls, text: str) -> bool:
         """Return True if the text is a JSON object with PAPI's version and threads."""
-        return '"papi_version"' in text and '"threads"' in text and text.lstrip()[:1] == "{"
+        return text.lstrip()[:1] == "{" and '"papi_version"' in text and '"threads"' in text
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from cmlib.io.formats.perf_lines import (
     STARTED,
+    LinePattern,
     OtherLines,
     line_around,
     raise_damaged,
@@ -159,10 +160,35 @@ def _describe_beginning(separator: str, line: str) -> tuple[bool, str]:
     return time is not None, place
 
 
-def _make_patterns(dialect: _Dialect) -> list[str]:
-    """Return the patterns of all lines with counts: those like the first one, and those with or without a time."""
-    other = dialect._replace(is_timed=not dialect.is_timed)
-    return [*_make_row_patterns(dialect), *_make_row_patterns(other)]
+def _make_patterns(dialect: _Dialect) -> list[LinePattern]:
+    """Return the patterns of all lines with counts: first the usual lines, which are split fast, then all others."""
+    untimed_or_timed = dialect._replace(is_timed=not dialect.is_timed)
+    regexes = [*_make_row_patterns(dialect), *_make_row_patterns(untimed_or_timed)]
+    patterns = [LinePattern(regex) for regex in regexes]
+    if dialect.separator not in (dialect.decimal, ":"):
+        patterns.insert(0, LinePattern(_make_plain_pattern(dialect), dialect.separator))
+    return patterns
+
+
+def _make_plain_pattern(dialect: _Dialect) -> str:
+    """Return the pattern of lines that have all fields of a dialect, and no separator within a field."""
+    s, d = re.escape(dialect.separator), re.escape(dialect.decimal)
+    fields = [
+        rf"(?P<time>[0-9]+{d}[0-9]{{9}})" if dialect.is_timed else "",
+        _make_place_pattern(dialect),
+        f"(?P<count>{_make_count_pattern(d)})",
+        f"(?P<unit>{_make_unit_pattern(s)})",
+        f"(?P<event>[^{s}/]+(?:/[^{s}/]*/[^{s}/]*)*)",
+        f"(?P<cgroup>{_make_cgroup_pattern(s)})" if dialect.has_cgroup else "",
+        f"(?P<varies>[0-9]+{d}[0-9][0-9]%)" if dialect.has_variation else "",
+        "(?P<on_counter_ns>[0-9]+)",
+        f"(?P<share>[0-9]+{d}[0-9][0-9])",
+        f"(?P<cut_off_metric>[^{s}]*)"
+        if dialect.decimal == ","
+        else f"(?P<metric>{_make_metric_pattern(d)})",
+        f"(?P<metric_name>[^{s}]*)",
+    ]
+    return "^ *" + s.join(field for field in fields if field) + "$"
 
 
 def _make_row_patterns(dialect: _Dialect) -> list[str]:
@@ -174,25 +200,20 @@ def _make_row_patterns(dialect: _Dialect) -> list[str]:
     """
     s, d = re.escape(dialect.separator), re.escape(dialect.decimal)
     time = rf"(?P<time>[0-9]+[.,][0-9]{{9}}){s}" if dialect.is_timed else rf"(?:summary{s})?"
-    place = {
-        "": "",
-        "cpu": f"(?P<place>CPU[0-9]+){s}",
-        "aggregate": f"(?P<place>[SN][0-9]+(?:-[A-Z]+[0-9]+)*){s}(?P<n_cpus>[0-9]+){s}",
-        "thread": f"(?P<place>[^{s}0-9<][^{s}]*-[0-9]+){s}",
-    }[dialect.place]
-    unit = f"(?P<unit>(?:[^{s}0-9][^{s}]*)?)"
+    place = _make_place_pattern(dialect) + s if dialect.place else ""
+    unit = f"(?P<unit>{_make_unit_pattern(s)})"
     event = f"(?P<event>[^{s}]+)"
     if dialect.separator == ",":  # cpu/event=0x43,umask=0x4/ has commas
         event = "(?P<event>[^,/]+(?:/[^/]*/[^,/]*)*)"
     elif dialect.separator == ":":  # cycles:u has a colon
         event = "(?P<event>[^:]+(?::[^:0-9][^:]*)*)"
-    cgroup = f"(?P<cgroup>[^{s}]*[^{s}0-9.][^{s}]*){s}" if dialect.has_cgroup else ""
+    cgroup = f"(?P<cgroup>{_make_cgroup_pattern(s)}){s}" if dialect.has_cgroup else ""
     variation = rf"(?P<varies>[0-9]+{d}[0-9][0-9])%{s}" if dialect.has_variation else ""
     share = f"(?P<share>[0-9]+{d}[0-9][0-9])"
-    metric = f"(?:{s}(?P<metric>(?:-?(?:[0-9]+(?:{d}[0-9]*)?|nan|inf))?)(?:{s}(?P<metric_name>[^{s}]*)(?:{s}.*)?)?)?"
+    metric = f"(?:{s}(?P<metric>{_make_metric_pattern(d)})(?:{s}(?P<metric_name>[^{s}]*)(?:{s}.*)?)?)?"
     if dialect.decimal == ",":  # perf cuts metrics off at their decimal mark
         metric = f"(?:{s}[^{s}]*(?:{s}(?P<metric_name>[^{s}]*)(?:{s}.*)?)?)?"
-    counts = [f"[0-9]+(?:{d}[0-9]+)?|<not counted>|<not supported>"]
+    counts = [_make_count_pattern(d)]
     if dialect.separator == dialect.decimal:
         counts = ["[0-9]+|<not counted>|<not supported>", f"[0-9]+{d}[0-9]+"]
     return [
@@ -200,6 +221,34 @@ def _make_row_patterns(dialect: _Dialect) -> list[str]:
         rf"(?P<on_counter_ns>[0-9]+){s}{share}{metric}$"
         for count in counts
     ]
+
+
+def _make_place_pattern(dialect: _Dialect) -> str:
+    """Return the pattern of the place of a count; "" if lines have none."""
+    s = re.escape(dialect.separator)
+    patterns = {
+        "": "",
+        "cpu": "(?P<place>CPU[0-9]+)",
+        "aggregate": f"(?P<place>[SN][0-9]+(?:-[A-Z]+[0-9]+)*){s}(?P<n_cpus>[0-9]+)",
+        "thread": f"(?P<place>[^{s}0-9<][^{s}]*-[0-9]+)",
+    }
+    return patterns[dialect.place]
+
+
+def _make_count_pattern(decimal: str) -> str:
+    return f"[0-9]+(?:{decimal}[0-9]+)?|<not counted>|<not supported>"
+
+
+def _make_unit_pattern(separator: str) -> str:
+    return f"(?:[^{separator}0-9][^{separator}]*)?"
+
+
+def _make_cgroup_pattern(separator: str) -> str:
+    return f"[^{separator}]*[^{separator}0-9.][^{separator}]*"
+
+
+def _make_metric_pattern(decimal: str) -> str:
+    return f"(?:-?(?:[0-9]+(?:{decimal}[0-9]*)?|nan|inf))?"
 
 
 class _OtherLines:

@@ -3,6 +3,7 @@
 import re
 from math import nan
 
+from cmlib.io.formats.delimited import HEADING_LIMIT
 from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, make_counts
 from cmlib.io.formats.vocabulary import is_known_event
 
@@ -39,7 +40,7 @@ class PerfCsvOld:
     @classmethod
     def sniff(cls, text: str) -> bool:
         """Return True if the first line that is no heading has these columns, and a time or a known event."""
-        for line in text.splitlines():
+        for line in text[:HEADING_LIMIT].splitlines():
             if len(line) <= cls._LONGEST_LINE and cls._HEADING.fullmatch(line):
                 continue
             row = cls._match(line)

@@ -8,7 +8,7 @@ from math import nan
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cmlib.io.formats.perf_lines import OtherLines, line_around, read_lines, split_lines
+from cmlib.io.formats.perf_lines import LinePattern, OtherLines, line_around, read_lines, split_lines
 from cmlib.io.formats.readings import Readings, ReadOptions
 
 _PLACES = "core|die|cluster|cache|socket|node|thread"
@@ -66,7 +66,8 @@ class PerfJson:
         text = split_lines(text)
         others = OtherLines()
         reader = _OtherLines(others)
-        return read_lines(text, _find_patterns(text), reader.read, others)
+        patterns = [LinePattern(regex) for regex in _find_patterns(text)]
+        return read_lines(text, patterns, reader.read, others)
 
 
 def _find_patterns(text: str) -> list[str]:

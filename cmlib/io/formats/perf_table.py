@@ -109,7 +109,8 @@ class PerfTable:
     @classmethod
     def sniff(cls, text: str) -> bool:
         """Return True if the text has a heading of perf's with a row below it."""
-        if (_TITLE not in text and "# " not in text) or "Wall-clock time elapsed" in text:
+        has_heading = _TITLE in text or ("#" in text and " time " in text)
+        if not has_heading or "Wall-clock time elapsed" in text:
             return False
         lines = _split_lines(text)
         return any(_has_row(lines, block) for block in _find_blocks(lines))

@@ -28,7 +28,7 @@ class PeriodicCounters:
     @classmethod
     def sniff(cls, text: str) -> bool:
         """Return True if the text has a statement of a count."""
-        if '"][' not in text and "'][" not in text:
+        if "]" not in text or ('"][' not in text and "'][" not in text):
             return False
         return any(cls._COUNT.fullmatch(line) for line in text.splitlines() if "][" in line[:400])
 

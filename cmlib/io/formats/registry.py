@@ -5,11 +5,13 @@ A format is a class in a module of this package; it needs no entry anywhere else
 
 import inspect
 import pkgutil
+import re
 from importlib import import_module
 from typing import Any, Protocol
 
 from cmlib.io import formats as package
 from cmlib.io.formats import unsupported
+from cmlib.io.formats.perf_json import PerfJson
 from cmlib.io.formats.readings import FormatError, Readings, ReadOptions
 from cmlib.io.formats.wide_table import WideTable
 
@@ -62,6 +64,7 @@ def _find_formats() -> dict[str, type[Format]]:
 
 
 _FORMATS = _find_formats()
+_LINE_WITHOUT_JSON = re.compile(r"\n[^{#\n]")
 
 
 def formats() -> dict[str, type[Format]]:
@@ -121,7 +124,11 @@ def recognize(text: str) -> str:
     FormatError
         If the text is empty, no format recognizes it, or several do.
     """
-    names = [name for name, format in _FORMATS.items() if format.sniff(text)]
+    if _has_only_json_lines(text):
+        # Only perf writes one object per line. Searching such a file for other formats takes longer than reading it.
+        names = [PerfJson.name] if PerfJson.sniff(text) else []
+    else:
+        names = [name for name, format in _FORMATS.items() if format.sniff(text)]
     if len(names) > 1:
         raise FormatError(f"the file may be {' or '.join(names)}; choose one with --format.")
     if names:
@@ -133,3 +140,10 @@ def recognize(text: str) -> str:
         "the file has no supported format. Save the output of the tool, alone, in a file. Supported formats:\n"
         + known
     )
+
+
+def _has_only_json_lines(text: str) -> bool:
+    """Return True if several lines begin with ``{``, and all others are comments or empty."""
+    if text[:1] not in ("{", "#", "\n") or _LINE_WITHOUT_JSON.search(text):
+        return False
+    return "\n{" in text
