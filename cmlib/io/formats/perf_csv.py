@@ -1,4 +1,4 @@
-"""CSV of `perf stat -x`: one line per count, with any separator of one character, by interval or as totals."""
+"""Read the CSV of `perf stat -x`: one line per count, with any separator of one character."""
 
 import itertools
 import re
@@ -53,7 +53,7 @@ _USUAL_UNITS = ("", "msec", "ns")
 
 
 class _Dialect(NamedTuple):
-    """How the lines of a text are written."""
+    """Order and spelling of the fields in a text."""
 
     separator: str
     decimal: str
@@ -64,10 +64,10 @@ class _Dialect(NamedTuple):
 
 
 class PerfCsv:
-    """``perf stat -x,``: one line per count and interval, or per total.
+    """Reader of ``perf stat -x,``: one line per count.
 
-    Every option of perf that changes the lines is read: ``-I``, ``-A``, ``--per-core`` and the like, cgroups, ``-r``,
-    ``--append``, ``--summary``, metrics beside counts or alone (``--metric-only``), and locales with decimal commas.
+    It supports all options of perf that change the lines, for example ``-I``, ``-A``, ``--per-core``, ``-r`` and
+    ``--metric-only``. Numbers can have decimal points or decimal commas.
     """
 
     name = "perf-csv"
@@ -76,14 +76,14 @@ class PerfCsv:
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if a line of the text is one of ``perf stat -x``, or a heading of its metrics."""
+        """Return True if the text has a line of ``perf stat -x`` with a count or a heading of metrics."""
         if _SHARE_FIELDS.search(text) and (_has_two_separators(text) or _find_dialect(text) is not None):
             return True
         return bool(_find_metric_heading(text))
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read all lines; raise FormatError for a line that begins as one of perf's and is none."""
+        """Read the text. FormatError if a line of perf is damaged."""
         if _has_two_separators(text):
             raise FormatError(
                 "fields are separated by two characters. Record with one, such as `perf stat -x,`."
@@ -98,13 +98,13 @@ class PerfCsv:
 
 
 def _has_two_separators(text: str) -> bool:
-    """Return True if the first fields that look like perf's are separated by two characters."""
+    """Return True if the first line with a count has separators of two characters."""
     match = _SHARE_FIELDS.search(text)
     return match is not None and bool(match["doubled"])
 
 
 def _find_dialect(text: str) -> _Dialect | None:
-    """Return how the first line with a count is written; None if there is none."""
+    """Return the dialect of the first line with a count. None if no line has a count."""
     matches = _SHARE_FIELDS.finditer(text)
     for n_lines in (1, _MOST_CANDIDATES):
         candidates, ends = [], -1
@@ -125,7 +125,7 @@ def _find_dialect(text: str) -> _Dialect | None:
 
 
 def _match_dialect(separator: str, lines: list[str]) -> _Dialect | None:
-    """Return the dialect of the first of some lines that is one of perf's."""
+    """Return the dialect of the first line that perf wrote. None if no line matches."""
     written = pa.array([line.encode(errors="replace").decode() for line in lines])
     beginnings = dict.fromkeys(_describe_beginning(separator, line) for line in lines)
     first: tuple[int, _Dialect] | None = None
@@ -148,7 +148,7 @@ def _match_dialect(separator: str, lines: list[str]) -> _Dialect | None:
 
 
 def _describe_beginning(separator: str, line: str) -> tuple[bool, str]:
-    """Return whether a line begins with a time, and the kind of place that follows."""
+    """Return whether a line begins with a time, and the kind of place after it."""
     time = re.match(rf" *+[0-9]{{1,12}}[.,][0-9]{{9}}{re.escape(separator)}", line)
     rest = line[time.end() :] if time else line.lstrip(" ")
     if rest.startswith("CPU"):
@@ -161,7 +161,10 @@ def _describe_beginning(separator: str, line: str) -> tuple[bool, str]:
 
 
 def _make_patterns(dialect: _Dialect) -> list[LinePattern]:
-    """Return the patterns of all lines with counts: first the usual lines, which are split fast, then all others."""
+    """Return the patterns of lines with counts.
+
+    The pattern of plain lines is first, because splitting them is fast.
+    """
     untimed_or_timed = dialect._replace(is_timed=not dialect.is_timed)
     regexes = [*_make_row_patterns(dialect), *_make_row_patterns(untimed_or_timed)]
     patterns = [LinePattern(regex) for regex in regexes]
@@ -195,8 +198,8 @@ def _make_row_patterns(dialect: _Dialect) -> list[str]:
     """Return patterns of lines with a count.
 
     Fields: [time,][place,[number of CPUs,]]count,unit,event,[cgroup,][variation,]time on the counter,share[,metric,
-    its name,…]. RE2 is fast where the next character decides how to go on; where the separator is also the decimal
-    mark, counts with and without decimals have a pattern each for this reason.
+    metric name,…]. If the separator is also the decimal mark, there are two patterns: for counts without and with
+    decimals. RE2 matches them faster than a single pattern.
     """
     s, d = re.escape(dialect.separator), re.escape(dialect.decimal)
     time = rf"(?P<time>[0-9]+[.,][0-9]{{9}}){s}" if dialect.is_timed else rf"(?:summary{s})?"
@@ -224,7 +227,7 @@ def _make_row_patterns(dialect: _Dialect) -> list[str]:
 
 
 def _make_place_pattern(dialect: _Dialect) -> str:
-    """Return the pattern of the place of a count; "" if lines have none."""
+    """Return the pattern of the place of a count. "" if lines have no place."""
     s = re.escape(dialect.separator)
     patterns = {
         "": "",
@@ -252,7 +255,7 @@ def _make_metric_pattern(decimal: str) -> str:
 
 
 class _OtherLines:
-    """Reader of lines without a count: headings, metrics on lines of their own, and what is not perf's."""
+    """Reader of lines without a count: comments, metrics, and lines of other programs."""
 
     def __init__(self, dialect: _Dialect, found: OtherLines):
         self._dialect, self._found = dialect, found
@@ -282,9 +285,10 @@ class _OtherLines:
             self._found.n_passed += 1
 
     def _read_metric(self, number: int, prefix: re.Match | None, rest: str) -> None:
-        """Read a metric without a count, such as ``,,,,,30.6,%  tma_backend_bound``, or the name of a group of them.
+        """Read a metric without a count, or the name of a group of metrics.
 
-        A group's name stands behind its time on the counter and share: ``,16067501860,100.00,,,,TopdownL1``.
+        Example of a metric: ``,,,,,30.6,%  tma_backend_bound``. Example of a group, with the time on the counter and
+        the running share before the name: ``,16067501860,100.00,,,,TopdownL1``.
         """
         if self._dialect.decimal == ",":
             return
@@ -317,7 +321,7 @@ class _OtherLines:
 
 
 def _find_metric_heading(text: str) -> tuple[str, str] | None:
-    """Return the heading of metrics without counts that has values below, and its separator; None if there is none."""
+    """Return the first heading of metrics with a line of values below it, and its separator. None if not found."""
     for match in itertools.islice(_METRIC_HEADING.finditer(text), _MOST_CANDIDATES):
         end = text.find("\n", match.end())
         if end < 0:
@@ -339,11 +343,12 @@ def _find_metric_heading(text: str) -> tuple[str, str] | None:
 
 
 def _read_metrics_alone(text: str) -> Readings:
-    """Read ``perf stat --metric-only -x,``: a heading with the metrics' names, and one line per interval and place."""
+    """Read ``perf stat --metric-only -x,``: a heading with names, and one line of values per interval and place."""
     found = _find_metric_heading(text)
     if found is None:
         raise FormatError(
-            "no line counts an event, and none is a heading of metrics. Record with `perf stat -I 1000 -x, -o FILE`."
+            "the text has no line with a count and no heading of metrics. Record with "
+            "`perf stat -I 1000 -x, -o FILE`."
         )
     heading, separator = found
     cells = heading[:-1].split(separator)
@@ -361,7 +366,7 @@ def _read_metrics_alone(text: str) -> Readings:
 def _read_metric_row(
     number: int, line: str, separator: str, before: list[str], names: list[str], others: OtherLines
 ) -> None:
-    """Read one line of values below a heading of metrics."""
+    """Read a line of values below a heading of metrics."""
     cells = [cell.strip() for cell in line.split(separator)]
     if len(cells) <= len(before) + len(names) - 1:
         others.n_passed += 1

@@ -1,4 +1,4 @@
-"""JSON of `perf stat -j`: one object per line, by interval or as totals."""
+"""Read the JSON of `perf stat -j`: one object per line."""
 
 import itertools
 import json
@@ -36,7 +36,7 @@ def _make_pattern(place: str, variation: str) -> str:
 
 
 def _make_patterns() -> tuple[str, ...]:
-    """Return the patterns of lines with counts: of programs, CPUs and other places, each with and without -r."""
+    """Return the patterns of lines with counts, one per kind of place, without and with ``-r``."""
     places = (
         "",
         '"cpu" *: *"(?P<cpu>[^"]*)" *, *',
@@ -49,7 +49,7 @@ def _make_patterns() -> tuple[str, ...]:
 
 
 class PerfJson:
-    """``perf stat -j``: one JSON object per count and interval, or per total, also with metrics alone."""
+    """Reader of ``perf stat -j``: one JSON object per count or metric."""
 
     name = "perf-json"
     recorded_by = "perf stat -I 1000 -j -o FILE -- COMMAND"
@@ -57,12 +57,12 @@ class PerfJson:
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if a line of the text is an object as ``perf stat -j`` writes it."""
+        """Return True if the text has a line of ``perf stat -j``."""
         return bool(_find_patterns(text)) or _has_metrics_alone(text)
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read all lines; raise FormatError for a damaged line of perf."""
+        """Read the text. FormatError if a line of perf is damaged."""
         text = split_lines(text)
         others = OtherLines()
         reader = _OtherLines(others)
@@ -71,7 +71,7 @@ class PerfJson:
 
 
 def _find_patterns(text: str) -> list[str]:
-    """Return the patterns for lines as the first ones with counts are; none if there are no such lines."""
+    """Return the patterns that match the first lines with counts. Empty if no line has a count."""
     lines, position = [], 0
     while len(lines) < _MOST_CANDIDATES and (position := text.find('"counter-value"', position)) >= 0:
         start, position = line_around(text, position)
@@ -82,7 +82,7 @@ def _find_patterns(text: str) -> list[str]:
 
 
 def _has_metrics_alone(text: str) -> bool:
-    """Return True if an early line has metrics of perf and no count."""
+    """Return True if one of the first lines has metrics and no count."""
     if "{" not in text:  # searching a large CSV for the pattern is slow
         return False
     for match in itertools.islice(
@@ -96,7 +96,7 @@ def _has_metrics_alone(text: str) -> bool:
 
 
 def _read_metrics(line: str) -> list[dict[str, object]]:
-    """Return the metrics of a line without a count; none if it has other values."""
+    """Return the metrics in a line without a count. Empty if the line has other values."""
     try:
         cells = json.loads(_DECIMAL_COMMA.sub(".", line))
     except ValueError:
@@ -126,7 +126,7 @@ def _read_metrics(line: str) -> list[dict[str, object]]:
 
 
 class _OtherLines:
-    """Reader of lines without a count: headings, metrics, and what is not perf's."""
+    """Reader of lines without a count: comments, metrics, and lines of other programs."""
 
     def __init__(self, found: OtherLines):
         self._found = found

@@ -1,7 +1,7 @@
-"""Read lines of `perf stat` that hold one count each, as CSV or JSON; shared by the readers of both.
+"""Read lines of `perf stat` with one count per line, for the readers of CSV and JSON.
 
-Lines are matched by RE2 in pyarrow, a chunk at a time: it takes linear time, whatever the line, and makes no Python
-object per field.
+:func:`read_lines` matches the lines with regular expressions of pyarrow (RE2). Their time is linear in the length of
+the text, and they create no Python objects per field.
 """
 
 import re
@@ -70,17 +70,18 @@ class LinePattern(NamedTuple):
 
 @dataclass
 class OtherLines:
-    """What is found in lines that hold no count.
+    """Content of the lines without a count.
 
     Attributes
     ----------
     starts : dict of int to str
-        Number of each line that begins a run, and when the run started.
+        Start of each run as perf wrote it, keyed by line number.
     metrics : list of dict
-        With the keys line, time_s, place, event, value, name and running; event is None for that of the row above.
+        Keys: line, time_s, place, event, value, name and running. An event of None means the event of the row above.
     n_passed : int
-        Lines of another tool.
+        Number of ignored lines, which another program wrote.
     notes : list of str
+        Sentences on ignored lines.
     """
 
     starts: dict[int, str] = field(default_factory=dict)
@@ -89,25 +90,28 @@ class OtherLines:
     notes: list[str] = field(default_factory=list)
 
     def read_comment(self, number: int, line: str) -> bool:
-        """Read a blank line or a comment, which may say when a run started; return True if the line is one."""
+        """Return True for a comment or a blank line. The start of a run in a comment is saved."""
         if line.startswith(STARTED):
             self.starts[number] = line.removeprefix(STARTED)
         return _is_comment(line)
 
     def refuse_row(self, number: int, line: str, is_cut_off: bool, what: str) -> None:
-        """Raise FormatError for a damaged row; leave out the last line of a text if it is cut off.
+        """Raise FormatError for a damaged row. An incomplete last line is ignored instead.
 
         Parameters
         ----------
-        number, line, is_cut_off
-            As `read_lines` passes them.
+        number : int
+            Number of the line, from 1.
+        line : str
+        is_cut_off : bool
+            True for the last line of a text.
         what : str
-            What the line should be, such as ``a line of `perf stat -j```.
+            Expected content of the line. For example, ``a line of `perf stat -j```.
 
         Raises
         ------
         FormatError
-            If the row is not the cut-off last line.
+            If the row is not the last line.
         """
         if not is_cut_off:
             raise_damaged(number, line, what)
@@ -120,7 +124,7 @@ def _is_comment(line: str) -> bool:
 
 
 def line_around(text: str, position: int) -> tuple[int, int]:
-    """Return the start and the end of the line in which a position of a text lies."""
+    """Return the start and the end of the line that contains a position of a text."""
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
     return start, end if end >= 0 else len(text)
@@ -143,14 +147,14 @@ def read_lines(
     Parameters
     ----------
     text : str
-        As `split_lines` returns it.
+        Text with LF line ends and without surrogates, from `split_lines`.
     patterns : sequence of LinePattern
         Patterns of lines with counts, tried in this order.
     read_other : callable
-        Called for each line that no pattern matches, in ascending order, with its number, its content and whether it
-        may be cut off.
+        Called for each line that no pattern matches. Its arguments are the number of the line, the line, and whether
+        it can be incomplete, because it is the last line.
     others : OtherLines
-        Filled by `read_other`.
+        Results of `read_other`.
 
     Returns
     -------
@@ -159,6 +163,7 @@ def read_lines(
     Raises
     ------
     FormatError
+        If `read_other` refuses a line, or times go back.
     """
     counts, varies = _read_columns(text, patterns, read_other)
     metrics = _make_metrics(counts, others.metrics)
@@ -179,7 +184,7 @@ def read_lines(
 def _read_columns(
     text: str, patterns: Sequence[LinePattern], read_other: Callable[[int, str, bool], None]
 ) -> tuple[Table, bool]:
-    """Return the columns of all lines with counts, in order, and whether they are means of several runs."""
+    """Return the columns of all lines with counts, and whether counts are means of several runs."""
     tables, varies = [], False
     start, number, is_sorted = 0, 1, True
     while start < len(text):
@@ -217,14 +222,14 @@ def _read_columns(
 
 
 def _to_array(column: pa.Array) -> np.ndarray | pd.Categorical:
-    """Convert a column of pyarrow; texts become categories."""
+    """Convert a column of pyarrow to NumPy, or to categories if it contains texts."""
     if pa.types.is_dictionary(column.type):
         return categorical(column.indices.to_numpy(), column.dictionary.to_pylist())
     return column.to_numpy(zero_copy_only=False)
 
 
 def _extract_fields(lines: pa.Array, pattern: LinePattern) -> tuple[dict[str, pa.Array], np.ndarray]:
-    """Return the fields of the lines that match a pattern, by group name, and whether each line matches."""
+    """Return the fields of the matching lines, keyed by group name, and whether each line matches."""
     if pattern.separator:
         names = list(re.compile(pattern.regex).groupindex)
         matches = pc.match_substring_regex(lines, re.sub(r"\?P<\w+>", "?:", pattern.regex))
@@ -241,7 +246,7 @@ def _extract_fields(lines: pa.Array, pattern: LinePattern) -> tuple[dict[str, pa
 
 
 def _convert_fields(written: dict[str, pa.Array], numbers: np.ndarray) -> pa.Table:
-    """Convert fields as written to a table with the columns of _SCHEMA."""
+    """Convert text fields to a table with the columns of `_SCHEMA`."""
     count, share = written["count"], _to_numbers(written["share"])
     on_counter_s = _to_numbers(written["on_counter_ns"])
     on_counter_s = pc.divide(on_counter_s, 1e9)
@@ -278,14 +283,14 @@ def _convert_fields(written: dict[str, pa.Array], numbers: np.ndarray) -> pa.Tab
 
 
 def _clean_names(column: pa.Array) -> pa.Array:
-    """Return names of metrics with single spaces; perf writes ``(null)`` for one without a name."""
+    """Return names of metrics with single spaces. ``(null)``, which perf writes without a name, becomes ""."""
     encoded = column.dictionary_encode()
     names = pc.utf8_trim_whitespace(pc.replace_substring_regex(encoded.dictionary, r"\s+", " "))
     return pc.if_else(pc.equal(names, "(null)"), "", names).take(encoded.indices)
 
 
 def _to_numbers(column: pa.Array) -> pa.Array:
-    """Convert numbers as written, with either decimal mark; NaN for empty and missing ones."""
+    """Convert texts with decimal points or decimal commas to numbers. Empty texts become NaN."""
     is_empty = pc.equal(column, "")
     if pc.all(is_empty).as_py():  # as the metrics of most recordings
         return pa.repeat(nan, len(column))
@@ -297,7 +302,7 @@ def _to_numbers(column: pa.Array) -> pa.Array:
 
 
 def _make_metrics(counts: Table, on_own_lines: list[dict[str, object]]) -> Table:
-    """Join the metrics beside counts and those on lines of their own, in the file's order, with a column ``line``."""
+    """Join the metrics in lines with counts and in lines without counts, sorted by line number."""
     names = counts["metric_name"]
     has_text = np.array([name != "" for name in names.categories], dtype=bool)
     is_metric = has_text[names.codes] & ~np.isnan(counts["metric"])
@@ -330,10 +335,10 @@ def _make_metrics(counts: Table, on_own_lines: list[dict[str, object]]) -> Table
 def _split_runs(
     text: str, counts: Table, metrics: Table, starts: dict[int, str], varies: bool
 ) -> tuple[Table, Table, list[Part], list[str]]:
-    """Split a text into its parts: runs of perf, and cgroups in them.
+    """Split the rows of a text into runs of perf and cgroups.
 
-    A run begins at perf's heading, where times begin anew, or where a list of events without times is repeated.
-    Totals in a run with intervals are left out.
+    A run begins at a heading of perf, at a smaller time, or at the repetition of a list of events without times.
+    Totals in a run with intervals are dropped.
     """
     run = _number_runs(counts, starts)
     timed = ~np.isnan(counts["time_s"])
@@ -364,7 +369,7 @@ def _split_runs(
 
 
 def _number_runs(counts: Table, starts: dict[int, str]) -> np.ndarray:
-    """Return the number of each row's run, from 0, by headings and by times that begin anew."""
+    """Return the number of the run of each row, from 0. A heading or a smaller time starts a run."""
     lines, times = counts["line"], counts["time_s"]
     begins = np.zeros(len(lines) + 1, bool)
     begins[np.searchsorted(lines, list(starts))] = True
@@ -384,7 +389,10 @@ def _number_runs(counts: Table, starts: dict[int, str]) -> np.ndarray:
 
 
 def _number_repeats(counts: Table, run: np.ndarray, has_times: np.ndarray) -> np.ndarray:
-    """Return what to add to the numbers of runs where lists of events without times are repeated."""
+    """Return the number of repetitions of event lists without times before each row.
+
+    It is added to the number of the run.
+    """
     added = np.zeros(len(run), np.int64)
     names = ["place", "cgroup", "event"]
     rows = pd.DataFrame({name: counts[name] for name in names}, copy=False)
@@ -401,7 +409,7 @@ def _number_repeats(counts: Table, run: np.ndarray, has_times: np.ndarray) -> np
 
 
 def _find_period(keys: np.ndarray) -> int:
-    """Return the length of the shortest list of which the keys are a whole number of repetitions."""
+    """Return the period of the keys: the length of the shortest list that is repeated completely."""
     for length in np.flatnonzero(keys == keys[0])[1:].tolist():
         if len(keys) % length == 0 and (keys.reshape(-1, length) == keys[:length]).all():
             return length
@@ -409,7 +417,7 @@ def _find_period(keys: np.ndarray) -> int:
 
 
 def _find_runs(lines: np.ndarray, first_lines: np.ndarray) -> np.ndarray:
-    """Return the number of the run in which each line stands, by the runs' first lines."""
+    """Return the number of the run that contains each line."""
     return np.maximum(np.searchsorted(first_lines, lines, side="right") - 1, 0)
 
 
@@ -421,7 +429,7 @@ def _number_parts(
     starts: dict[int, str],
     varies: bool,
 ) -> tuple[Table, Table, list[Part]]:
-    """Assign numbers to runs and cgroups together, and describe each."""
+    """Assign a number to each pair of run and cgroup, and make a Part for it."""
     cgroups = list(dict.fromkeys(_list_used(counts["cgroup"]) + _list_used(metrics["cgroup"]))) or [""]
     n_runs = max(len(first_lines), 1)
     offsets = _find_spans(text, first_lines) if n_runs > 1 else [(0, len(text))]
@@ -450,7 +458,7 @@ def _list_used(column: pd.Categorical) -> list[str]:
 
 
 def _assign_parts(columns: Table, cgroups: list[str], n_runs: int) -> Table:
-    """Add the column ``part``, which numbers runs and cgroups together, and sort the rows by it."""
+    """Add the column ``part``, the number of the pair of run and cgroup, and sort the rows by it."""
     part = columns["run"]
     if len(cgroups) == 1:
         return {**columns, "part": part}
@@ -462,7 +470,7 @@ def _assign_parts(columns: Table, cgroups: list[str], n_runs: int) -> Table:
 
 
 def _find_spans(text: str, first_lines: np.ndarray) -> list[tuple[int, int]]:
-    """Return the start and end of each run in the text, by the runs' first lines."""
+    """Return the start and the end of each run in the text [characters]."""
     line_starts = np.fromiter((match.end() for match in re.finditer("\n", text)), np.int64)
     line_starts = np.concatenate([[0], line_starts])
     begins = line_starts[first_lines - 1]
@@ -472,7 +480,7 @@ def _find_spans(text: str, first_lines: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _find_starts(first_lines: np.ndarray, starts: dict[int, str]) -> list[str]:
-    """Return when each run started: the last heading above its first line, below that of the run before."""
+    """Return the start of each run: the last heading between the run before and this run. "" if not found."""
     headings, before = np.array([0, *sorted(starts)]), np.array([0, *first_lines[:-1].tolist()])
     last = headings[np.searchsorted(headings, first_lines) - 1]
     return [
@@ -482,7 +490,7 @@ def _find_starts(first_lines: np.ndarray, starts: dict[int, str]) -> list[str]:
 
 
 def raise_damaged(number: int, line: str, what: str) -> None:
-    """Raise FormatError for a damaged line of perf's output."""
+    """Raise FormatError for a damaged line of perf."""
     raise FormatError(
         f"line {number} is not {what}: {quote_line(line)}. Keep perf's output apart from the program's: -o FILE."
     )

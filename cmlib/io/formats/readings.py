@@ -1,7 +1,7 @@
-"""What every reader of a file of counts returns.
+"""Classes for the content of a file of counts: readings, programs and runs.
 
-A reader knows no events, processors or kinds of core: it returns what the file says, with the file's own names. What
-these names mean is decided afterwards, from the rows, in one place (`cmlib.io.meaning`).
+Every reader in this package returns a :class:`Readings` object. Names of events are unchanged. The package
+`cmlib.io.meaning` interprets them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ METRIC_COLUMNS = tuple(_METRICS)
 
 
 class FormatError(CmlibError, ValueError):
-    """The text has no known format, several of them, or a damaged line."""
+    """Raised if a text has no known format, has several formats, or has a damaged line."""
 
 
 class Run(NamedTuple):
@@ -50,11 +50,11 @@ class Run(NamedTuple):
     Attributes
     ----------
     seconds : float
-        Elapsed time [s]; NaN if the file does not say.
+        Elapsed time [s]. NaN if unknown.
     user_s, system_s : float
-        Processor time in user mode and in the kernel [s]; NaN if the file does not say.
+        Processor time in user mode and in the kernel [s]. NaN if unknown.
     started : str
-        Date and time of its start as the file writes it; "" if it does not.
+        Date and time of the start, as written in the file. "" if unknown.
     """
 
     seconds: float = nan
@@ -70,49 +70,48 @@ class Program:
     Attributes
     ----------
     counts : DataFrame
-        One row per reading, in the file's order.
+        One row per count, in the order of the file.
 
         time_s : float
-            End of the interval since the start of the run [s]; NaN for the total of a run.
+            End of the interval since the start of the run [s]. NaN for the total of a run.
         run : int
             Number of the run, from 1.
         place : category of str
-            "" for the whole program, or where it was counted: ``CPU3``, ``S0-D0-C1``, a thread, ``Core 3/PMC0``.
+            CPU, core, socket or thread that was counted. For example, ``CPU3`` or ``S0-D0-C1``. "" for the program.
         event : category of str
-            As written, with modifiers and PMU.
+            Name of the event, as written in the file.
         value : float
-            Count, or amount of `unit`; NaN if it was not counted or not supported.
+            Count, or amount in `unit`. NaN if the event was not counted.
         supported : bool
-            False if the tool says that the machine lacks the event.
+            False if the machine does not support the event.
         running : float
-            Share of the time in which the event was on a counter, 0 to 1; NaN if unknown.
+            Running share: the fraction of time in which the event was counted. NaN if unknown.
         unit : category of str
-            "" for plain counts, or such as ``msec``.
+            Unit of the value. For example, ``msec``. "" for counts.
         on_counter_s : float
-            Time that the event was on a counter [s]; NaN if unknown.
+            Time in which the event was counted [s]. NaN if unknown.
     name : str
-        Command, cgroup, region, or the cells of text columns; "" if the file gives none.
+        Name of the program. For example, its command. "" if unknown.
     runs : tuple of Run
-        One entry per run, in order; empty if the file says nothing about runs.
+        One entry per run. Empty if the file does not describe runs.
     metrics : DataFrame
-        Values that the recording tool computed from counts, such as IPC or shares of slots: one row per value, in the
-        file's order. They may be all there is: `counts` is empty then.
+        Values that the recording tool computed from counts, one row per value. `counts` can be empty.
 
         time_s, run, place : as in `counts`
         event : category of str
-            Event beside which the tool printed the metric; "" if it stands alone.
+            Event next to the metric. "" if the metric has no event.
         value : float
-            As printed; NaN if the tool printed none.
+            Printed value. NaN if the tool printed no number.
         name : category of str
-            As the tool writes it, with its unit, such as ``insn per cycle`` or ``% tma_backend_bound``.
+            Name of the metric with its unit. For example, ``insn per cycle`` or ``% tma_backend_bound``.
         running : float
-            Share of the time in which its events were counted, 0 to 1; NaN if unknown.
+            Running share of the metric's events. NaN if unknown.
     repeats : int
-        Number of runs of which each count is the mean, as with ``perf stat -r``; 1 if it is of one run, 0 if unknown.
+        Number of runs that were averaged (``perf stat -r``). 1 for a single run, 0 if unknown.
     per : {"run", "operation"}
-        What counts and times refer to.
+        Unit of work of the counts and times: a run, or an operation of a benchmark.
     span : tuple of int
-        Start and end of its text in the file [characters].
+        Start and end of the program's text in the file [characters].
     """
 
     counts: pd.DataFrame
@@ -126,19 +125,19 @@ class Program:
 
 @dataclass(frozen=True)
 class Readings:
-    """Everything that one file contains.
+    """Content of a file of counts.
 
     Attributes
     ----------
     programs : tuple of Program
     processor : str
-        Name of the processor as the format's own field gives it; "" if there is none.
+        Name of the processor in the file. "" if unknown.
     begin_ns : int or None
-        Start of the first interval in ns since 1970, if the file's times are absolute.
+        Start of the first interval since 1970 [ns]. None if the file has no absolute times.
     levels : frozenset of str
-        Names in `event` that are levels, such as a temperature or power, and no counts.
+        Names in the column ``event`` that are levels instead of counts. For example, a temperature.
     notes : tuple of str
-        Sentences on what was left out, converted or assumed.
+        Sentences on ignored rows, conversions and assumptions.
     """
 
     programs: tuple[Program, ...]
@@ -150,14 +149,14 @@ class Readings:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the user says about a file.
+    """Options of the user for reading a file.
 
     Attributes
     ----------
     columns : mapping of str to {"count", "level"}
-        Columns of a table that are kept although they name no known event (``--count`` and ``--level``).
+        Columns to read in addition to known events (``--count`` and ``--level``).
     interval_ms : float or None
-        Length of an interval [ms] where the file has no times, or where their unit is unknown.
+        Length of an interval [ms]. It is used if the file has no times, or times without a unit.
     """
 
     columns: Mapping[str, Literal["count", "level"]] = field(default_factory=dict)
@@ -170,7 +169,7 @@ def make_counts(columns: Mapping[str, Any]) -> pd.DataFrame:
     Parameters
     ----------
     columns : mapping of str to array-like or scalar
-        At least ``event`` and ``value``. The others default to: ``time_s`` NaN, ``run`` 1, ``place`` "",
+        ``event`` and ``value`` are required. Defaults of the other columns: ``time_s`` NaN, ``run`` 1, ``place`` "",
         ``supported`` True, ``running`` NaN, ``unit`` "", ``on_counter_s`` NaN.
 
     Returns
@@ -191,8 +190,8 @@ def make_metrics(columns: Mapping[str, Any]) -> pd.DataFrame:
     Parameters
     ----------
     columns : mapping of str to array-like or scalar
-        At least ``value`` and ``name``. The others default to: ``time_s`` NaN, ``run`` 1, ``place`` "", ``event``
-        "", ``running`` NaN.
+        ``value`` and ``name`` are required. Defaults of the other columns: ``time_s`` NaN, ``run`` 1, ``place`` "",
+        ``event`` "", ``running`` NaN.
 
     Returns
     -------
@@ -207,7 +206,7 @@ def make_metrics(columns: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _make_frame(columns: Mapping[str, Any], types: Mapping[str, tuple[str, object]]) -> pd.DataFrame:
-    """Make a frame with the columns of `types`; those without a default must be given."""
+    """Make a frame with the columns of `types`. Columns without a default are required."""
     unknown = columns.keys() - types.keys()
     if unknown:
         raise KeyError(f"unknown columns: {', '.join(sorted(unknown))}")
@@ -234,17 +233,20 @@ def _make_array(values: Any, dtype: str, n_rows: int) -> np.ndarray | pd.Categor
 
 
 def categorical(codes: np.ndarray, texts: Sequence[str]) -> pd.Categorical:
-    """Make a categorical array of texts from their numbers; files of one recording share the list of texts."""
+    """Make a categorical array from the codes of texts.
+
+    The type is cached, because the files of a recording have the same texts.
+    """
     return pd.Categorical.from_codes(codes, dtype=_make_category_dtype(tuple(texts)))
 
 
 def remove_unused(values: pd.Categorical) -> pd.Categorical:
-    """Remove categories without a value. If there are none, return the same object, which is faster than pandas."""
+    """Remove unused categories. If all are used, return the same object, which is faster than pandas."""
     n_values = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))
     return values if n_values.all() else values.remove_unused_categories()
 
 
 @lru_cache(maxsize=64)
 def _make_category_dtype(texts: tuple[str, ...]) -> pd.CategoricalDtype:
-    """Make a categorical type; the index of its texts, which pandas builds, takes most of the time of a small file."""
+    """Make a categorical type. Making it takes most of the time of reading a small file."""
     return pd.CategoricalDtype(pd.Index(texts, dtype="str"))

@@ -1,6 +1,7 @@
-"""The list of known formats, and the choice of the one that a text has.
+"""Find the format of a text, and read it.
 
-A format is a class in a module of this package; it needs no entry anywhere else.
+:func:`read_counts` reads a text in any known format. Each format is a class in a module of this package. The classes
+are found automatically.
 """
 
 import inspect
@@ -17,18 +18,18 @@ from cmlib.io.formats.wide_table import WideTable
 
 
 class Format(Protocol):
-    """One format of files of counts.
+    """Interface of a file format.
 
-    A format is a class with three class attributes and two class methods; it is never instantiated.
+    A format is a class with three class attributes and two class methods. It is never instantiated.
 
     Attributes
     ----------
     name : str
-        Its name for ``--format``, such as ``perf-csv``.
+        Name for ``--format``. For example, ``perf-csv``.
     recorded_by : str
-        Command or tool that writes it, such as ``perf stat -I 1000 -x, -o FILE -- COMMAND``.
+        Command or tool that writes the format. For example, ``perf stat -I 1000 -x, -o FILE -- COMMAND``.
     sample : str
-        Path of its sample below the repository's root: documentation, test fixture, and seed of the fuzzer.
+        Path of a sample file, relative to the root of the repository.
     """
 
     name: str
@@ -37,17 +38,17 @@ class Format(Protocol):
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if the text has this format. Search for a fixed string first; take linear time."""
+        """Return True if the text has this format. The time must be linear in the length of the text."""
         ...
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read the whole text in one pass; raise FormatError with the line's number and content if one is damaged."""
+        """Read the text. FormatError, with the number and the content of the line, if a line is damaged."""
         ...
 
 
 def _find_formats() -> dict[str, type[Format]]:
-    """Collect the classes of this package that have all attributes of a format, those of perf first."""
+    """Find the classes of this package with all attributes of a format. The formats of perf come first."""
     found = {}
     for module_info in pkgutil.iter_modules(package.__path__):
         module_name = f"{package.__name__}.{module_info.name}"
@@ -68,21 +69,21 @@ _LINE_WITHOUT_JSON = re.compile(r"\n[^{#\n]")
 
 
 def formats() -> dict[str, type[Format]]:
-    """Return all formats by name, in the order in which documentation lists them."""
+    """Return all formats, keyed by name."""
     return dict(_FORMATS)
 
 
 def read_counts(
     text: str, format: str | None = None, options: ReadOptions | None = None
 ) -> tuple[str, Readings]:
-    """Read counts in one of the known formats.
+    """Read a text in a known format.
 
     Parameters
     ----------
     text : str
         Content of the file.
     format : str, optional
-        Name of its format. Default: the only one that recognizes the text.
+        Name of the format. By default, the format is recognized from the text.
     options : ReadOptions, optional
 
     Returns
@@ -94,7 +95,7 @@ def read_counts(
     Raises
     ------
     FormatError
-        If no format or several recognize the text, the named one is unknown, or a line is damaged.
+        If the text has no known format or several formats, the name of the format is unknown, or a line is damaged.
     """
     options = options or ReadOptions()
     if format is None:
@@ -110,19 +111,22 @@ def read_counts(
 
 
 def _replace_surrogates(text: str) -> str:
-    """Replace bytes that were not UTF-8, which Python keeps as surrogates and pandas refuses, by U+FFFD."""
+    """Replace surrogates by U+FFFD.
+
+    Python decodes invalid UTF-8 to surrogates, which pandas does not accept.
+    """
     if text.isascii():
         return text
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def recognize(text: str) -> str:
-    """Return the name of the only format that recognizes the text.
+    """Return the name of the format of a text.
 
     Raises
     ------
     FormatError
-        If the text is empty, no format recognizes it, or several do.
+        If the text is empty, has no known format or has several formats.
     """
     if _has_only_json_lines(text):
         # Only perf writes one object per line. Searching such a file for other formats takes longer than reading it.
