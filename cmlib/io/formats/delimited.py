@@ -1,7 +1,7 @@
-"""Tables with a heading and separated cells: what the readers of such formats share.
+"""Read tables with a heading and separated cells, for the readers of CSV formats.
 
-`find_heading` finds the heading, `read_rows` splits the rows, `parse_counts`, `parse_times` and `find_seconds_per_unit`
-read columns. A format with columns of its own derives from `TableFormat`; the wide table then leaves it alone.
+:func:`find_heading` finds the heading, and :func:`read_rows` splits the rows. :func:`parse_counts` and
+:func:`parse_times` convert columns. Formats with fixed columns derive from :class:`TableFormat`.
 """
 
 import csv
@@ -65,11 +65,11 @@ class Heading(NamedTuple):
     Attributes
     ----------
     separator : str
-        One of SEPARATORS; "" for blanks.
+        One of `SEPARATORS`. "" for blanks.
     names : tuple of str
         Names of the columns.
     places : tuple of str
-        Where each column was counted, if the heading has two rows; else empty.
+        CPU, core or socket of each column, from a heading of two rows. Empty if the heading has one row.
     line : int
         Number of the line with the names, from 1.
     n_lines : int
@@ -106,7 +106,7 @@ class Rows(NamedTuple):
 
 
 class TableFormat(ABC):
-    """Base class of formats with columns of their own, which no wide table has."""
+    """Base class of the formats with fixed columns."""
 
     name: str
     recorded_by: str
@@ -114,7 +114,7 @@ class TableFormat(ABC):
     @classmethod
     @abstractmethod
     def has_columns(cls, heading: Heading) -> bool:
-        """Return True if the heading is one of this format."""
+        """Return True if a heading has the columns of this format."""
 
     @classmethod
     def sniff(cls, text: str) -> bool:
@@ -124,7 +124,7 @@ class TableFormat(ABC):
 
     @classmethod
     def find_own_heading(cls, text: str) -> Heading:
-        """Return the heading of a text of this format; FormatError if it has another one."""
+        """Return the heading of a text. FormatError if it does not have the columns of this format."""
         heading = find_heading(text)
         if heading is None or not cls.has_columns(heading):
             raise FormatError(f"line 1 is no heading of {cls.name}. It is recorded by `{cls.recorded_by}`.")
@@ -132,10 +132,10 @@ class TableFormat(ABC):
 
 
 def find_heading(text: str) -> Heading | None:
-    """Find the heading of a table; None if the text does not begin with one.
+    """Find the heading of a table. None if the text does not begin with a heading.
 
-    Blank lines and comments (``# …``) above it are passed over. A comment is the heading itself if the line below it
-    is a row with as many cells.
+    Blank lines and comments (``# …``) above the heading are ignored. A comment above a row is the heading if it has the
+    same number of cells.
     """
     lines = enumerate(text[:HEADING_LIMIT].splitlines(), 1)
     comment = (0, "")
@@ -180,24 +180,24 @@ def find_heading(text: str) -> Heading | None:
 
 
 def _choose_separator(line: str) -> str:
-    """Return the separator that a line has most often; "" (blanks) if it has none."""
+    """Return the most frequent separator in a line. "" (blanks) if it has no separator."""
     separator = max(SEPARATORS, key=line.count)
     return separator if separator in line else ""
 
 
 def _is_row(cells: Sequence[str]) -> bool:
-    """Return True if at least half of the cells are numbers or empty, and one is a number."""
+    """Return True if a cell is a number, and at least half of the cells are numbers or empty."""
     n_numeric = sum(1 for cell in cells if _NUMERIC.fullmatch(cell))
     return 2 * n_numeric >= len(cells) and any(cell and _NUMERIC.fullmatch(cell) for cell in cells)
 
 
 def _are_names(cells: Sequence[str]) -> bool:
-    """Return True if there are at least two cells, and none is a number."""
+    """Return True for two or more cells without a number."""
     return len(cells) >= 2 and not any(cell and _NUMERIC.fullmatch(cell) for cell in cells)
 
 
 def split_cells(line: str, separator: str) -> list[str]:
-    """Split a line into its cells, without blanks and quotes around them."""
+    """Split a line into cells. Blanks and quotation marks around cells are removed."""
     if not separator:
         return line.split()
     if '"' in line:
@@ -211,13 +211,14 @@ def split_cells(line: str, separator: str) -> list[str]:
 
 
 def read_rows(text: str, heading: Heading) -> Rows:
-    """Read the rows below a heading; comments and blank lines are passed over.
+    """Read the rows below a heading. Comments and blank lines are ignored.
+
+    An incomplete last line is dropped, with a note.
 
     Raises
     ------
     FormatError
-        If the table has more than `MOST_CELLS` cells, or a row has another number of cells than the heading. A last
-        line without its end is left out instead, with a note, since the recording was cut off there.
+        If the table has more than `MOST_CELLS` cells, or a row and the heading have different numbers of cells.
     """
     rows = []
     numbers = []
@@ -245,7 +246,7 @@ def read_rows(text: str, heading: Heading) -> Rows:
 
 
 def _check_size(text: str, heading: Heading) -> None:
-    """Raise FormatError for a table of more than `MOST_CELLS` cells, before memory is taken for them."""
+    """Raise FormatError for a table with more than `MOST_CELLS` cells."""
     n_cells = len(heading.names) * (text.count("\n") + 1 - heading.n_lines)
     if n_cells > MOST_CELLS:
         raise FormatError(
@@ -260,21 +261,22 @@ def parse_counts(cells: Sequence[str], lines: Sequence[int], name: str) -> np.nd
     Parameters
     ----------
     cells : sequence of str
-        A comma is a mark between groups of digits if all cells with one agree with that; else it is the decimal mark.
+        Texts of the cells. Commas separate groups of digits if this is possible in all cells. Otherwise, they are
+        decimal marks.
     lines : sequence of int
-        Number of each cell's line.
+        Line number of each cell.
     name : str
         Name of the column, for messages.
 
     Returns
     -------
     ndarray of float64
-        NaN where nothing was counted.
+        Counts. NaN if nothing was counted.
 
     Raises
     ------
     FormatError
-        If a cell is no count: text, a negative number or infinity.
+        If a cell is a text, a negative number or infinity.
     """
     if all(map(_WHOLE.fullmatch, cells)):
         return np.array(cells).astype(float)
@@ -293,19 +295,19 @@ def parse_counts(cells: Sequence[str], lines: Sequence[int], name: str) -> np.nd
 
 
 def is_missing(cell: str) -> bool:
-    """Return True if a cell says that nothing was counted."""
+    """Return True for a cell without a count. For example, an empty cell or ``<not counted>``."""
     return cell in NOT_COUNTED_CELLS or cell.lower() in MISSING_CELLS
 
 
 def is_program_name(name: str) -> bool:
-    """Return True if a name is that of a column of program names, such as ``program`` or ``benchmark``."""
+    """Return True for the name of a column of program names. For example, ``benchmark``."""
     return bool(_PROGRAM_NAME.fullmatch(name))
 
 
 def is_text_column(name: str, cells: Sequence[str]) -> bool:
-    """Return True if all cells of a column are words: they begin with a letter, marks aside.
+    """Return True if all cells of a column are words.
 
-    In a column called program or the like, words may begin with digits, as 429.mcf does.
+    A word begins with a letter. In a column of program names, it can begin with digits. For example, ``429.mcf``.
     """
     word = _WORD_WITH_DIGITS if is_program_name(name) else _WORD
     distinct = set(cells)
@@ -313,17 +315,17 @@ def is_text_column(name: str, cells: Sequence[str]) -> bool:
 
 
 def is_time(name: str) -> bool:
-    """Return True if a column of this name says when a row's interval ended."""
+    """Return True for the name of a column of interval ends. For example, ``timestamp``."""
     return bool(_TIME_NAME.fullmatch(name))
 
 
 def is_duration(name: str) -> bool:
-    """Return True if a column of this name says how long a row's run took."""
+    """Return True for the name of a column of run times. For example, ``elapsed_s``."""
     return bool(_DURATION_NAME.fullmatch(name))
 
 
 def find_seconds_per_unit(name: str) -> float:
-    """Return how many seconds the unit in the name of a column of times is; NaN if it names none."""
+    """Return the length of the unit in the name of a column of times [s]. NaN if the name has no unit."""
     match = _TIME_NAME.fullmatch(name) or _DURATION_NAME.fullmatch(name)
     if match is None:
         return nan
@@ -343,12 +345,12 @@ def parse_times(cells: Sequence[str], lines: Sequence[int], name: str) -> np.nda
     Returns
     -------
     ndarray of float64
-        Times [s]: as written, or since 1970.
+        Times [s]. Dates are converted to seconds since 1970.
 
     Raises
     ------
     FormatError
-        If a cell is neither a number nor a clock's time or date.
+        If a cell is not a number, a time of day or a date.
     """
     times = np.array([_parse_time(cell, line, name) for cell, line in zip(cells, lines, strict=True)])
     seconds_per_unit = find_seconds_per_unit(name)
@@ -362,12 +364,12 @@ def parse_times(cells: Sequence[str], lines: Sequence[int], name: str) -> np.nda
 
 
 def parse_durations(cells: Sequence[str], lines: Sequence[int], name: str) -> np.ndarray:
-    """Parse a column of durations of runs [s]; NaN where a cell is missing.
+    """Parse a column of durations of runs [s]. Missing cells become NaN.
 
     Raises
     ------
     FormatError
-        As `parse_times`.
+        If a cell is not a number, a time of day or a date.
     """
     seconds = np.full(len(cells), nan)
     known = [k for k, cell in enumerate(cells) if not is_missing(cell)]
@@ -393,11 +395,11 @@ def _parse_time(cell: str, line: int, name: str) -> float:
 
 
 def find_step(times: np.ndarray) -> float:
-    """Return the median time from a row to the next [s]; 1.0 if there is only one row."""
+    """Return the median time between two rows [s]. 1.0 for a single row."""
     steps = np.diff(times)
     return float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
 
 
 def iter_table_formats() -> Iterator[type[TableFormat]]:
-    """Iterate over the formats with columns of their own."""
+    """Iterate over the formats with fixed columns."""
     yield from TableFormat.__subclasses__()

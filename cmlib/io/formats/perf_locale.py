@@ -1,7 +1,7 @@
-"""Read numbers as `perf stat` writes them in the user's locale.
+"""Read numbers that `perf stat` wrote in the user's locale.
 
-A table is written in one locale: 74,325,443 or 74.325.443 or 74 325 443, in India 6,00,63,89,180, and in some places by
-four digits: 1,4784,0455. Amounts of a unit have decimals behind a point or a comma.
+:func:`find_locale` finds the decimal mark of a table. :class:`Locale` converts its numbers. Examples of counts are
+74,325,443, 74.325.443 and 74 325 443. Groups can also have two or four digits: 6,00,63,89,180 or 1,4784,0455.
 """
 
 import re
@@ -21,16 +21,16 @@ _GROUPS = {
 
 @dataclass
 class Locale:
-    """How numbers of a table are written.
+    """Spelling of the numbers in a table.
 
     Attributes
     ----------
     decimal : str
-        Point or comma.
+        Decimal mark: point or comma.
     group : str
-        Mark between groups of digits; "" before one was read.
+        Mark between groups of digits. "" if unknown.
     sizes : set of str
-        Ways of grouping that fit all counts read so far.
+        Possible sizes of the groups of digits.
     """
 
     decimal: str
@@ -38,11 +38,11 @@ class Locale:
     sizes: set[str] = field(default_factory=lambda: set(_GROUPS))
 
     def read_decimal(self, written: str) -> float:
-        """Return a number without groups of digits, such as a share."""
+        """Convert a number without groups of digits. For example, a share."""
         return float(written.replace(",", "."))
 
     def read_count(self, written: str, line: int) -> tuple[float, bool]:
-        """Return a count, and whether it has decimals; raise FormatError if this locale does not write it so."""
+        """Return a count, and whether it has decimals. FormatError if the spelling does not match the locale."""
         if written.isdigit():
             return float(written), False
         whole, mark, decimals = written.rpartition(self.decimal)
@@ -62,24 +62,24 @@ class Locale:
 
     @staticmethod
     def _refuse(written: str, line: int) -> FormatError:
-        """Return the error for a count that is written in another way than the rest of its table."""
+        """Return the error for a count with another spelling than the other counts of its table."""
         return FormatError(f"line {line}: {written!r} is not written as the other numbers of its table.")
 
 
 def find_locale(counts: Iterable[tuple[int, str, bool]], decimals: Iterable[str]) -> Locale:
-    """Return the locale of a table.
+    """Find the locale of a table.
 
     Parameters
     ----------
     counts : iterable of (int, str, bool)
-        Line, count as written, and whether it has a unit.
+        Line number, text of the count, and whether it has a unit.
     decimals : iterable of str
-        Shares, metrics and times as written, which have a decimal mark and no groups of digits.
+        Texts of shares, metrics and times. They have no groups of digits.
 
     Raises
     ------
     FormatError
-        If decimals are written with points and with commas.
+        If the table has decimal points and decimal commas.
     """
     marks = {match[1] for written in decimals if (match := _DECIMAL.fullmatch(written))}
     counts = list(counts)

@@ -1,9 +1,8 @@
-"""Group the output of several `perf stat` commands into programs with runs; shared by the readers of perf's formats.
+"""Group the output of several `perf stat` commands into programs with runs, for the readers of perf's formats.
 
-A part is the output of one `perf stat` for one program: a table, or the lines below a heading. A file can hold
-thousands of parts. Therefore, the counts of all parts are in one table and the metrics in another, each with a column
-``part``. The tables are dicts of arrays, because most files are small: making a DataFrame of each would take longer
-than reading the file.
+A part is the output of one `perf stat` for one program. :func:`make_programs` groups the parts of a file. One table has
+the counts of all parts, and a second table the metrics. Their column ``part`` has the number of the part. The tables
+are dicts of arrays, because making DataFrames takes longer than reading a small file.
 """
 
 import itertools
@@ -53,12 +52,12 @@ class Part:
     Attributes
     ----------
     name : str
-        Command or cgroup; "" if unknown.
+        Command or cgroup. "" if unknown.
     run : Run
     repeats : int
-        Number of repetitions (``perf stat -r``), as in `Program`.
+        Number of runs that were averaged (``perf stat -r``).
     span : tuple of int
-        Start and end of its text in the file [characters].
+        Start and end of the text of the part in the file [characters].
     """
 
     name: str
@@ -70,17 +69,18 @@ class Part:
 def make_programs(
     parts: list[Part], counts: Table, metrics: Table
 ) -> tuple[tuple[Program, ...], tuple[str, ...]]:
-    """Group parts into programs: parts with the same name and the same list of events are runs of one program.
+    """Group parts into programs.
 
-    If instructions, cycles or times of such parts differ by more than `LARGEST_RATIO`, they did different work, and
-    each part becomes a separate program. Several programs with the same name are numbered: ``NAME#1``, ``NAME#2``.
+    Parts with the same name and the same list of events are runs of one program. If their instructions, cycles or
+    times differ by more than a factor of `LARGEST_RATIO`, each part becomes a separate program. Programs with the same
+    name are numbered: ``NAME#1``, ``NAME#2``.
 
     Parameters
     ----------
     parts : list of Part
     counts, metrics : Table
-        Columns of `Program.counts` and `Program.metrics`, and ``part``: the position in `parts` of the part that the
-        row belongs to. Rows are sorted by ``part``. Other columns are ignored.
+        Columns of `Program.counts` and `Program.metrics`, and ``part``, the index of the row's part in `parts`. Rows
+        are sorted by ``part``. Other columns are ignored.
 
     Returns
     -------
@@ -120,10 +120,10 @@ def select_rows(table: Table, rows: np.ndarray) -> Table:
 
 
 def leave_out_unnamed_kinds(counts: Table) -> tuple[Table, tuple[str, ...]]:
-    """Leave out counts of kinds of core that perf prints without the name of the kind.
+    """Drop repeated counts that do not name their kind of core.
 
-    On hybrid processors, ``perf stat -ddd`` prints ``cpu_core/cycles/`` and ``cpu_atom/cycles/``, but
-    ``L1-dcache-loads`` twice. Nothing shows which of these two counts belongs to which kind of core.
+    A hybrid processor has two kinds of core. ``perf stat -ddd`` counts each event on both kinds. It prints
+    ``L1-dcache-loads`` twice, and does not print the kinds of core.
 
     Parameters
     ----------
@@ -161,12 +161,12 @@ def quote_line(line: str) -> str:
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which Python makes of bytes that are no UTF-8, by replacement characters."""
+    """Replace surrogates, which represent invalid UTF-8, by replacement characters."""
     return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def _group_parts(parts: list[Part], counts: Table, metrics: Table) -> tuple[list[list[int]], tuple[str, ...]]:
-    """Group the parts that are runs of one program; return the positions of the parts of each group, and notes."""
+    """Group the parts that are runs of one program. Return the indices of the parts of each group, and notes."""
     if len(parts) == 1:
         return [[0]], ()
     numbers_by_key: dict[tuple[str, _ContentKey], list[int]] = {}
@@ -188,10 +188,10 @@ def _group_parts(parts: list[Part], counts: Table, metrics: Table) -> tuple[list
 
 
 def _make_content_keys(n_parts: int, counts: Table, metrics: Table) -> list[_ContentKey]:
-    """Make a key of the contents of each part: equal keys mean that parts list the same at the same places.
+    """Make a key for each part. Parts with equal keys have the same events and places.
 
-    Parts of totals must list the same names in the same order. In parts by interval, the order does not matter, because
-    an event can be absent from some intervals. Metrics are compared only in parts without counts.
+    The order of the events matters in parts with totals. It does not matter in parts with intervals, because intervals
+    can lack events. Metrics are compared only in parts without counts.
     """
     are_timed = _have_times(counts, n_parts), _have_times(metrics, n_parts)
     event_keys = _make_list_keys(counts, "event", are_timed[0])
@@ -205,7 +205,7 @@ def _make_content_keys(n_parts: int, counts: Table, metrics: Table) -> list[_Con
 
 
 def _slice_parts(table: Table, n_parts: int) -> list[slice]:
-    """Return the rows of each part; rows are sorted by part."""
+    """Return the slice of the rows of each part. Rows are sorted by part."""
     starts = np.searchsorted(table["part"], np.arange(n_parts + 1))
     return [slice(start, end) for start, end in itertools.pairwise(starts.tolist())]
 
@@ -216,7 +216,10 @@ def _have_times(table: Table, n_parts: int) -> list[bool]:
 
 
 def _make_list_keys(table: Table, name_column: str, are_timed: list[bool]) -> list[bytes]:
-    """Return the pairs of place and name in each part, as bytes: of parts with times each pair once, sorted."""
+    """Return the pairs of place and name in each part, as bytes.
+
+    In parts with times, the pairs are sorted and without duplicates.
+    """
     n_names = len(table[name_column].categories)
     pair_codes = table["place"].codes.astype(np.int64) * n_names + table[name_column].codes
     keys = []
@@ -227,7 +230,7 @@ def _make_list_keys(table: Table, name_column: str, are_timed: list[bool]) -> li
 
 
 def _measure_work(parts: list[Part], counts: Table) -> np.ndarray:
-    """Return instructions, cycles and seconds of each part; NaN where unknown, shape (n_parts, 3)."""
+    """Return the instructions, cycles and seconds of each part, shape (n_parts, 3). Unknown values are NaN."""
     work = np.full((len(parts), 3), np.nan)
     work[:, 2] = [part.run.seconds for part in parts]
     events = counts["event"].categories
@@ -244,7 +247,7 @@ def _measure_work(parts: list[Part], counts: Table) -> np.ndarray:
 
 
 def _largest_ratio(work: np.ndarray) -> float:
-    """Return the largest ratio of two values of a column; 1 if no two values above 0 are known."""
+    """Return the largest ratio of two values in a column. 1 if all columns have fewer than two positive values."""
     ratios = [1.0]
     for column in work.T:
         known = column[column > 0]
@@ -267,7 +270,7 @@ def _number_names(names: list[str]) -> list[str]:
 def _select_parts(
     table: Table, column_names: Sequence[str], part_numbers: list[int], n_parts: int
 ) -> dict[str, object]:
-    """Select columns and the rows of some parts; add ``run``, which numbers these parts from 1."""
+    """Select columns and the rows of some parts. The added column ``run`` numbers the parts from 1."""
     columns = {name: table[name] for name in column_names if name in table}
     columns["run"] = 1
     if n_parts > 1:

@@ -1,4 +1,4 @@
-"""The table that `perf stat` prints for people: one line per count, as totals or by interval, in any locale."""
+"""Read the table that `perf stat` prints by default, with totals or with one block of lines per interval."""
 
 import itertools
 import re
@@ -62,7 +62,7 @@ _METRIC_COLUMNS = ("time_s", "place", "event", "value", "name", "running")
 
 
 class _Row(NamedTuple):
-    """One count, as written."""
+    """One count, in the spelling of the file."""
 
     line: int
     time_s: float
@@ -76,9 +76,9 @@ class _Row(NamedTuple):
 
 @dataclass
 class _Table:
-    """One table: rows and metrics as written.
+    """One table, with numbers in the spelling of the file.
 
-    The running shares of rows and metrics are in lists of their own, because a share can stand on a following line.
+    The list `running` has the running share of each row. A share can follow its row on another line.
     """
 
     command: str = ""
@@ -96,10 +96,10 @@ class _Table:
 
 
 class PerfTable:
-    """``perf stat``: the table for people, of totals or by interval, in any locale.
+    """Reader of the default output of ``perf stat``.
 
-    A file can hold several tables and other text. Tables of one command and one list of events are its runs. perf's
-    metrics are read beside counts, below them and alone.
+    A file can contain several tables and other text. Tables with the same command and the same events are runs of one
+    program. Numbers can be written in any locale.
     """
 
     name = "perf-table"
@@ -108,7 +108,7 @@ class PerfTable:
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if the text has a heading of perf's with a row below it."""
+        """Return True if the text has a heading of perf with a row below it."""
         has_heading = _TITLE in text or ("#" in text and " time " in text)
         if not has_heading or "Wall-clock time elapsed" in text:
             return False
@@ -117,7 +117,7 @@ class PerfTable:
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read all tables; raise FormatError for a line of one that begins as a row and is none."""
+        """Read all tables. FormatError if a row is damaged."""
         lines = _split_lines(text)
         reader = _Reader(lines)
         tables = [table for block in _find_blocks(lines) for table in reader.read_block(block)]
@@ -130,7 +130,7 @@ class PerfTable:
 
 
 class _Block(NamedTuple):
-    """Lines of one table, without its heading, or of intervals below theirs."""
+    """Line numbers of one table, or of the intervals below one heading."""
 
     command: str
     repeats: int
@@ -141,15 +141,15 @@ class _Block(NamedTuple):
 
 
 def _split_lines(text: str) -> list[str]:
-    """Return the lines, with one replacement character for each run of bytes that are no UTF-8."""
+    """Return the lines. Consecutive bytes that are not UTF-8 become one replacement character."""
     return re.sub("\ufffd+", "\ufffd", replace_surrogates(text)).replace("\r\n", "\n").split("\n")
 
 
 def _find_blocks(lines: list[str]) -> Iterator[_Block]:
-    """Yield the lines of each table.
+    """Yield the block of each table.
 
-    A table ends with its elapsed time; one that is cut off, at the first blank line below a row. Intervals end where
-    a table begins.
+    A table ends with its elapsed time. An incomplete table ends at the first blank line below a row. Intervals end at
+    the next table.
     """
     titles = _find_titles(lines)
     intervals = _find_interval_headings(lines, titles)
@@ -163,7 +163,7 @@ def _find_blocks(lines: list[str]) -> Iterator[_Block]:
 
 
 def _find_interval_headings(lines: list[str], titles: Container[int]) -> list[int]:
-    """Return the numbers of the headings above intervals, without those that perf repeats every 25 intervals."""
+    """Return the line numbers of the headings of intervals. Repeated headings are ignored."""
     headings = []
     current = ""
     for number, line in enumerate(lines):
@@ -176,7 +176,7 @@ def _find_interval_headings(lines: list[str], titles: Container[int]) -> list[in
 
 
 def _find_titles(lines: list[str]) -> dict[int, tuple[str, int, int]]:
-    """Return the command, the number of runs and the line below for the line of each table's title."""
+    """Return the command, the number of runs and the next line of each title, keyed by line number."""
     titles = {}
     for number, line in enumerate(lines):
         title = _TITLE_LINE.match(line) if _TITLE in line and len(line) <= 100 * _LONGEST_LINE else None
@@ -193,7 +193,7 @@ def _find_titles(lines: list[str]) -> dict[int, tuple[str, int, int]]:
 
 
 def _join_title(lines: list[str], number: int, command: str) -> tuple[str, int]:
-    """Return a command that may span several lines, and the number of its last line."""
+    """Return a command of one or more lines, and the number of its last line."""
     for last in range(number + 1, min(number + _MOST_TITLE_LINES, len(lines))):
         if not lines[last].strip() or _TITLE in lines[last] or len(lines[last]) > 100 * _LONGEST_LINE:
             break
@@ -208,7 +208,7 @@ def _unquote(command: str) -> str:
 
 
 def _is_interval_heading(line: str) -> bool:
-    """Return True for the heading above counts or metrics by interval."""
+    """Return True for the heading of intervals with counts or metrics."""
     heading = _INTERVAL_HEADING.match(line) if len(line) <= 100 * _LONGEST_LINE else None
     if not heading:
         return False
@@ -217,7 +217,7 @@ def _is_interval_heading(line: str) -> bool:
 
 
 def _find_end(lines: list[str], begin: int, end: int) -> int:
-    """Return the end of a table's lines: behind its times, or where it is cut off."""
+    """Return the number of the line after a table."""
     elapsed = [
         k for k in range(begin, end) if "seconds time elapsed" in lines[k] and _SECONDS.match(lines[k])
     ]
@@ -238,14 +238,14 @@ def _find_end(lines: list[str], begin: int, end: int) -> int:
 
 
 def _is_like_row(line: str) -> bool:
-    """Return True for a line that begins as a row of a table or of metrics."""
+    """Return True for a line that begins like a row of counts or metrics."""
     rest = line[:_LONGEST_LINE].strip()
     place = _PLACE.match(rest)
     return bool(_ROW_BEGIN.match(rest[place.end() :] if place else rest))
 
 
 def _has_row(lines: list[str], block: _Block) -> bool:
-    """Return True if a line of a block is a row of counts, or of metrics."""
+    """Return True if a block has a row of counts or metrics."""
     for number in range(block.begin, block.end):
         rest = lines[number][:_LONGEST_LINE].strip()
         if block.is_timed:
@@ -302,7 +302,7 @@ class _Reader:
         return table
 
     def _begins_anew(self, table: _Table, number: int, rest: str) -> bool:
-        """Return True if the time of a line is before the last one, as where a second run follows."""
+        """Return True if the time of a line is smaller than the last time, because a run begins."""
         if not _TIME.match(rest) or not (table.rows or table.metrics):
             return False
         times = [row.time_s for row in (table.rows[:1] + table.rows[-1:])]
@@ -315,7 +315,7 @@ class _Reader:
         return True
 
     def _read_timed_line(self, table: _Table, number: int, rest: str) -> None:
-        """Read a line below a heading of intervals, which perf repeats."""
+        """Read a line below a heading of intervals. The line can be a repeated heading."""
         if rest.startswith("# ") and _is_interval_heading(self._lines[number]):
             return
         time = _TIME.match(rest)
@@ -352,7 +352,7 @@ class _Reader:
             table.names = [rest]
 
     def _check_wrapped(self, number: int, rest: str) -> None:
-        """Raise FormatError for the end of a row that was wrapped, as mail programs do."""
+        """Raise FormatError for the end of a wrapped row. For example, e-mail programs wrap rows."""
         is_below_metric = "#" in self._lines[number - 1] and _METRIC_TAIL.fullmatch(rest[:_LONGEST_LINE])
         is_end = _peel_shares(rest[:_LONGEST_LINE])[0] != rest[:_LONGEST_LINE].rstrip()
         if is_below_metric or is_end:
@@ -364,7 +364,7 @@ class _Reader:
     def _add_metrics(
         self, table: _Table, time_s: float, metrics: list[dict[str, object]], share: str
     ) -> None:
-        """Add the metrics of a line; a share counts for the row and the metrics above it that have none."""
+        """Add the metrics of a line. Its running share also belongs to rows and metrics above without a share."""
         last_row = table.rows[-1] if table.rows else None
         for metric in metrics:
             metric["time_s"] = time_s
@@ -388,12 +388,12 @@ class _Reader:
 
     @staticmethod
     def _event_above(table: _Table) -> str:
-        """Return the event or title of a group behind which the metrics begin that a metric continues; "" if none."""
+        """Return the event of the metrics above, which a line of metrics continues. "" if not found."""
         is_continued = bool(table.metrics) and table.metrics[-1]["row"] == len(table.rows)
         return str(table.metrics[-1]["event"]) if is_continued else ""
 
     def _read_values(self, table: _Table, number: int, time_s: float, rest: str) -> bool:
-        """Read a line of metrics below their names; return False if it is none."""
+        """Read a line of metrics below their names. Return False for another line."""
         place_and_values = _parse_values(rest)
         if place_and_values is None:
             return False
@@ -426,8 +426,9 @@ class _Reader:
 
 
 def _parse_row(number: int, time_s: float, rest: str) -> tuple[_Row | None, list[dict[str, object]], str]:
-    """Return the row in a line, the metrics behind it and the running share; None, [] and "" for what it lacks.
+    """Return the row in a line, its metrics and its running share.
 
+    Absent parts are None, [] and "". Syntax of a line:
     [place [number of CPUs]] count [unit] event [cgroup] [# metric] [( +- variation )] [(share%)]
     """
     rest, share = _peel_shares(rest)
@@ -468,7 +469,7 @@ def _parse_row(number: int, time_s: float, rest: str) -> tuple[_Row | None, list
 
 
 def _peel_shares(rest: str) -> tuple[str, str]:
-    """Return a line without the running share and the variation at its end, and the share."""
+    """Remove the running share and the variation from the end of a line. Return the line and the share."""
     share = ""
     rest = rest.rstrip()
     while rest.endswith((")", "]")):
@@ -484,9 +485,9 @@ def _peel_shares(rest: str) -> tuple[str, str]:
 
 
 def _split_words(text: str) -> tuple[str, str, str] | None:
-    """Split the text after a count into unit, event and cgroup; return None if it has another form.
+    """Split the text after a count into unit, event and cgroup. None if it does not match.
 
-    A unit follows after one blank; an event, after several.
+    One blank precedes a unit. Several blanks precede an event.
     """
     words = text.split()
     if len(words) > 1 and re.fullmatch(r"\[[a-z_0-9]{1,40}\]", words[-1]):  # task-clock [software]
@@ -507,7 +508,7 @@ def _split_words(text: str) -> tuple[str, str, str] | None:
 
 
 def _parse_values(line: str) -> tuple[str, list[re.Match]] | None:
-    """Return the place and the values of a line of metrics alone; None for another line."""
+    """Return the place and the values of a line of metrics without counts. None for another line."""
     rest = line.strip()
     place = _PLACE.match(rest)
     cells = (rest[place.end() :] if place else rest).split()
@@ -518,7 +519,7 @@ def _parse_values(line: str) -> tuple[str, list[re.Match]] | None:
 
 
 def _split_names(heading: str, n_names: int) -> list[str]:
-    """Return the names in a heading of metrics: they stand between several blanks, or each behind ``%``."""
+    """Split a heading of metrics into names. Several blanks or a ``%`` separate the names."""
     heading = re.sub(r"%[ \t]*", "  %", heading).strip()
     names = [" ".join(name.replace("%", "% ").split()) for name in re.split(r"[ \t]{2,}", heading)]
     if len(names) != n_names and len(heading.split()) == n_names:
@@ -527,13 +528,13 @@ def _split_names(heading: str, n_names: int) -> list[str]:
 
 
 def _is_summary(table: _Table, before: _Table) -> bool:
-    """Return whether a table has the totals of the intervals in the table before."""
+    """Return True if a table has the totals of the intervals in the previous table."""
     is_of_same_run = before.is_timed and not table.is_timed and not table.started
     return is_of_same_run and {row.event for row in table.rows} == {row.event for row in before.rows}
 
 
 def _leave_out_summaries(tables: list[_Table]) -> tuple[list[_Table], list[str]]:
-    """Leave out tables of totals that perf printed below the intervals of the same events (``--summary``)."""
+    """Drop tables of totals below the intervals of the same events (``--summary``)."""
     kept, n_left_out = [], 0
     for table in tables:
         before = kept[-1] if kept else None
@@ -580,7 +581,7 @@ def _make_readings(lines: list[str], tables: list[_Table], notes: list[str]) -> 
 
 
 def _count_lines_outside(lines: list[str], tables: list[_Table]) -> int:
-    """Return the number of lines outside of all tables, without blank lines and comments."""
+    """Count the lines outside of all tables. Blank lines and comments are not counted."""
     n_lines, end = 0, 0
     bounds = [(table.first_line, table.last_line) for table in tables]
     for begin, next_end in [*bounds, (len(lines), len(lines))]:
@@ -590,10 +591,10 @@ def _count_lines_outside(lines: list[str], tables: list[_Table]) -> int:
 
 
 def _convert_row(row: _Row, share: str, locale: Locale, part: int) -> dict[str, object]:
-    """Convert a row as written to a row of counts.
+    """Convert a row to numbers.
 
-    perf leaves the share out if an event was on a counter all the time in which it was enabled. An event that was not
-    counted although its share is left out was never enabled.
+    perf omits the running share of an event that was counted all the time. If perf also writes ``<not counted>``, the
+    event was never enabled.
     """
     unit, value = row.unit, nan
     event = row.event.removesuffix("-msecs")
@@ -616,7 +617,7 @@ def _convert_row(row: _Row, share: str, locale: Locale, part: int) -> dict[str, 
 
 
 def _convert_metric(metric: dict[str, object], locale: Locale, part: int) -> dict[str, object]:
-    """Convert a metric as written to a row of metrics."""
+    """Convert a metric to numbers."""
     return {
         "time_s": metric["time_s"],
         "place": metric["place"],

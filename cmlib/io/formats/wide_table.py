@@ -48,7 +48,7 @@ class WideTable:
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if the first line names a known event, and does not begin another format."""
+        """Return True if the heading has a known event, and is not the heading of another format."""
         heading = delimited.find_heading(text)
         if heading is None or not any(map(is_known_event, heading.names)):
             return False
@@ -59,15 +59,19 @@ class WideTable:
     def read(cls, text: str, options: ReadOptions) -> Readings:
         """Read the table.
 
-        A column ``time…`` or ``timestamp`` says when a row's interval ended, and ``elapsed…``, ``duration…`` or
-        ``seconds`` how long a row's run took. Columns of words name programs. Where time falls, or pauses for more
-        than ten intervals, another run begins; runs that are there twice are read once.
+        Rules for the columns and rows:
+
+        - A column named ``time…`` or ``timestamp`` has the ends of the intervals.
+        - A column named ``elapsed…``, ``duration…`` or ``seconds`` has the lengths of the runs.
+        - Columns of words have the names of the programs.
+        - A smaller time or a pause of more than ten intervals starts a new run.
+        - Duplicate runs are dropped.
 
         Raises
         ------
         FormatError
-            If there is no heading, no column of counts, a row of another length, a cell that is no count, or times
-            that fall too often to be the ends of intervals.
+            If the table has no heading or no column of counts, a row has the wrong number of cells, a cell is not a
+            count, or many times are smaller than the times before them.
         """
         heading = delimited.find_heading(text)
         if heading is None:
@@ -92,9 +96,14 @@ class WideTable:
 
 
 class _Block(NamedTuple):
-    """Rows that belong together: one run by intervals, or all runs without times.
+    """Rows of one run with intervals, or of all runs without times.
 
-    `ends` [s] and `runs` have one entry per row, `counts` one row per row and one column per event.
+    Attributes
+    ----------
+    ends, runs : ndarray, shape (n_rows,)
+        End of the interval [s], and number of the run.
+    counts, metrics : ndarray, shape (n_rows, n_columns)
+        Values of the columns.
     """
 
     ends: np.ndarray
@@ -104,7 +113,7 @@ class _Block(NamedTuple):
 
 
 class _Table:
-    """The columns of a table, parsed."""
+    """Table with parsed columns."""
 
     def __init__(self, heading: Heading, rows: Rows, options: ReadOptions):
         self.heading, self.rows, self.options = heading, rows, options
@@ -134,7 +143,7 @@ class _Table:
         self._has_running_totals = False
 
     def _find_name_columns(self, others: list[int]) -> list[int]:
-        """Find the columns of words that name programs: those that vary, or else the first of them."""
+        """Find the columns of words with program names: all columns that vary, or else the first column."""
         candidates = []
         for k in others:
             name, cells = self.heading.names[k], self.rows.columns[k]
@@ -147,7 +156,7 @@ class _Table:
         return varying or candidates[:1]
 
     def _refuse_sums(self, others: list[int]) -> None:
-        """Refuse rows of sums or means, as spreadsheets have them below the others."""
+        """Raise FormatError for a row of sums or means. For example, spreadsheets have such rows."""
         for k in others:
             for cell in set(self.rows.columns[k]):
                 if _SUM.fullmatch(cell):
@@ -158,7 +167,7 @@ class _Table:
                     )
 
     def _parse_columns(self, numbers: list[int]) -> np.ndarray:
-        """Parse columns of numbers: an array of shape (n_rows, n_columns)."""
+        """Parse columns of numbers to an array, shape (n_rows, n_columns)."""
         columns = [
             delimited.parse_counts(self.rows.columns[k], self.rows.lines, self.heading.names[k])
             for k in numbers
@@ -168,13 +177,13 @@ class _Table:
     def _parse_with(
         self, parse: Callable[[Sequence[str], Sequence[int], str], np.ndarray], k: int | None
     ) -> np.ndarray | None:
-        """Parse the column of times or durations, if there is one."""
+        """Parse the column of times or durations. None if the table has no such column."""
         if k is None:
             return None
         return parse(self.rows.columns[k], self.rows.lines, self.heading.names[k])
 
     def group_rows(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Iterate over the programs: the name and the numbers of the rows of each."""
+        """Iterate over the name and the row numbers of each program."""
         rows = np.flatnonzero(~self.is_without_run)
         if not len(rows):
             raise FormatError("no row of the table has a count.")
@@ -193,7 +202,10 @@ class _Table:
             yield name, order[begin:end]
 
     def read_programs(self) -> tuple[Program, ...]:
-        """Read all programs. Frames are made once and cut, since a table may hold many small programs."""
+        """Read all programs.
+
+        The DataFrames of all programs are made at once and then split, which is faster for many small programs.
+        """
         names, runs_by_program, blocks, ends = [], [], [], []
         for name, rows in self.group_rows():
             of_program = self._split_into_blocks(rows)
@@ -213,7 +225,7 @@ class _Table:
         return tuple(programs)
 
     def _split_into_blocks(self, rows: np.ndarray) -> list[_Block]:
-        """Split the rows of a program into blocks: runs by interval, or all its whole runs."""
+        """Split the rows of a program into blocks."""
         numbers = np.arange(1, len(rows) + 1)
         if self.times is None:
             if self.options.interval_ms is None:
@@ -230,7 +242,7 @@ class _Table:
         return blocks
 
     def _split_at_pauses(self, rows: np.ndarray, times: np.ndarray) -> list[np.ndarray]:
-        """Split the rows of a program into runs: where time falls, stands still or pauses for long."""
+        """Split the rows of a program into runs, at times that do not grow and at long pauses."""
         steps = np.diff(times)
         changes_run = np.zeros(len(steps), dtype=bool)
         if self.run_column is not None:
@@ -249,7 +261,7 @@ class _Table:
         return np.split(rows, np.flatnonzero(begins) + 1)
 
     def _find_ends(self, times: np.ndarray) -> np.ndarray:
-        """Return the ends of a run's intervals since the beginning of its first one [s]."""
+        """Return the ends of the intervals since the start of the run [s]."""
         if len(times) == 1 and self.begin_ns is None:
             return times
         step = delimited.find_step(times)
@@ -263,7 +275,7 @@ class _Table:
         return ends if 0.99 <= ratio <= 1.01 else ends * ratio
 
     def _make_block(self, run: int, rows: np.ndarray, ends: np.ndarray) -> _Block:
-        """Make the block of a run by intervals; in a short pause nothing was counted."""
+        """Make the block of a run with intervals. A short pause becomes an interval without counts."""
         counts, metrics = self.counts[rows], self.metrics[rows]
         if _are_running_totals(counts[:, ~self.is_level]):
             self._has_running_totals = True
@@ -278,7 +290,7 @@ class _Table:
         return _Block(ends, np.full(len(ends), run), counts, metrics)
 
     def _make_counts(self, block: _Block) -> pd.DataFrame:
-        """Make the frame of counts: rows by row of the table, then by column."""
+        """Make the DataFrame of counts, sorted by row and then by column of the table."""
         ends, runs, counts, _ = block
         n_rows, n_events = counts.shape
         places = (
@@ -313,7 +325,7 @@ class _Table:
         return tuple(Run(seconds=float(seconds)) for seconds in self.seconds[rows])
 
     def list_notes(self) -> list[str]:
-        """List sentences on what was left out or assumed; to be called when all programs have been read."""
+        """List sentences on ignored rows and assumptions. Call it after :meth:`read_programs`."""
         notes = list(self.rows.notes)
         n_without_run = int(self.is_without_run.sum())
         if n_without_run:
