@@ -1,7 +1,7 @@
-"""Read output of `perf stat`, or of another tool, as a table of counts or as series by event.
+"""Read counts from the output of `perf stat` and other tools.
 
-:func:`parse_stat` reads the counts of a text in any known format (:mod:`cmlib.io.formats`), and :func:`series` makes
-a time series of each event of them. :func:`read_runs` does both for a text with several runs.
+:func:`parse_stat` reads a text in any known format (:mod:`cmlib.io.formats`) as a table of counts. :func:`series`
+converts the table to one time series per event. :func:`read_runs` reads a text with several runs.
 """
 
 import re
@@ -31,45 +31,43 @@ def parse_stat(
     interval_ms: float | None = None,
     columns: Mapping[str, Literal["count", "level"]] | None = None,
 ) -> pd.DataFrame:
-    """Read the counts of one program, in any known format.
+    """Read the counts of one program.
 
     Counts of CPUs, cores, sockets or nodes are added up. Counts are 0 in intervals in which the program slept. Counts
-    just below 2^64 come from a counter that fell below 0; they become NaN. Totals that perf prints beside the
-    intervals of a run (``--summary``) are left out.
+    just below 2^64 are impossible and become NaN. Totals after intervals (``--summary``) are dropped.
 
     Parameters
     ----------
     text : str
-        Output of ``perf stat``, or of another tool in a known format. A text of comments and blank lines only has no
-        counts.
+        Output of ``perf stat``, or of another tool in a known format.
     interval_ms : float, optional
         Length of an interval [ms], for tables without a column of times.
     columns : mapping of str to {"count", "level"}, optional
-        Columns of a table that are kept although they name no event.
+        Columns of a table to read in addition to known events.
 
     Returns
     -------
     DataFrame
-        One row per counter and interval, in the file's order.
+        One row per counter and interval, in the order of the file. Empty if the text has only comments.
 
         time_s : float
-            End of the interval since the start [s]; NaN for totals.
+            End of the interval since the start [s]. NaN for totals.
         event : str
-            As in the file, with modifiers.
+            Name of the event in the file, with modifiers.
         value : float
-            Count, or amount of `unit`; NaN for ``<not counted>`` and ``<not supported>``.
+            Count, or amount in `unit`. NaN for ``<not counted>`` and ``<not supported>``.
         supported : bool
             False for ``<not supported>``.
         running : float
-            Share of the time in which the event was counted, 0 to 1; NaN if the file does not say.
+            Running share: the fraction of time in which the event was counted. NaN if unknown.
         unit : str
-            Such as ``msec``; empty for plain counts.
+            Unit of the value. For example, ``msec``. "" for counts.
 
     Raises
     ------
     FormatError
-        If no format or several recognize the text, a line is damaged, or the text has several programs or several
-        runs by interval. Intervals and totals of different events are two programs.
+        If the text has no known format, several formats, several programs or several runs with intervals, or if a line
+        is damaged. Intervals and totals of different events are two programs.
 
     Examples
     --------
@@ -85,7 +83,7 @@ def parse_stat(
         _, readings = read_counts(text, options=ReadOptions(columns=columns or {}, interval_ms=interval_ms))
         counts = _only_program(readings).counts
     if counts["time_s"].notna().any() and counts["run"].nunique() > 1:
-        raise FormatError("several runs by interval are in the text. Read them with read_runs.")
+        raise FormatError("the text has several runs with intervals. Read them with read_runs.")
     counts = fill_slept(normalize_events(counts))
     check_values(counts)
     counts, _ = without_wrapped(counts)
@@ -95,7 +93,7 @@ def parse_stat(
 
 
 def read_runs(text: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Read the time series of each run in a text with one program. Runs with equal rows are read once.
+    """Read the time series of each run of one program. Duplicate runs are dropped.
 
     Parameters
     ----------
@@ -105,12 +103,12 @@ def read_runs(text: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
     Returns
     -------
     list of (DataFrame, DataFrame)
-        Counts and running shares of each run, as :func:`series` returns them.
+        Counts and running shares of each run, as in :func:`series`.
 
     Raises
     ------
     FormatError
-        If no format or several recognize the text, a line is damaged, or the text has several programs.
+        If the text has no known format, several formats or several programs, or if a line is damaged.
     """
     _, readings = read_counts(text)
     program = _only_program(readings)
@@ -118,7 +116,7 @@ def read_runs(text: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
     tables_read = set()
     for run_number in program.counts["run"].unique():
         run = select(readings, Selection(runs=(int(run_number),)))
-        # Published files repeat runs. Two runs are equal if their tables are, apart from the number of the run.
+        # Published files contain duplicate runs. They differ only in the number of the run.
         table = run.counts.drop(columns="run").to_csv(index=False)
         if table in tables_read:
             continue
@@ -129,7 +127,7 @@ def read_runs(text: str) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
 
 
 def begin_ns(text: str) -> int | None:
-    """Return the start of a recording in a text with absolute times.
+    """Return the start of a recording.
 
     Parameters
     ----------
@@ -139,7 +137,7 @@ def begin_ns(text: str) -> int | None:
     Returns
     -------
     int or None
-        Time since 1970 [ns]; None if the file has no absolute times.
+        Time since 1970 [ns]. None if the text has no absolute times.
     """
     _, readings = read_counts(text)
     return readings.begin_ns
@@ -157,7 +155,9 @@ def _has_content(text: str) -> bool:
 
 
 def _only_program(readings: Readings) -> Program:
-    """Return the only program; FormatError if there are several."""
+    """Return the only program. FormatError if the text has several programs."""
     if len(readings.programs) != 1:
-        raise FormatError(f"the text holds {len(readings.programs)} programs; one can be read here.")
+        raise FormatError(
+            f"the text has {len(readings.programs)} programs. Only one program can be read. Split the text."
+        )
     return readings.programs[0]

@@ -1,4 +1,8 @@
-"""Find counts that no rate should be computed from: counted for a few milliseconds, or at half the clock of others."""
+"""Find unreliable counts of cycles and instructions.
+
+:func:`find_doubtful` compares the recordings of a file. A count is unreliable if it was counted for a few milliseconds
+only, or if the clock rate is much lower than in another recording.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,19 +20,19 @@ _LOWEST_CLOCK = 0.5
 
 
 class Measured(NamedTuple):
-    """Cycles and instructions of one recording, to be compared with the other recordings of the same file.
+    """Counts of one recording, for the comparison with other recordings of the file.
 
     Attributes
     ----------
     counts, running : DataFrame, shape (n_intervals, n_events)
-        ``counts`` has the counts, ``running`` the part of each interval [0–1] for which an event was counted. Index:
-        end of each interval [s], or the number of the interval if the file has no times.
+        Counts and running shares (the fraction of each interval in which the event was counted). Index: end of each
+        interval [s], or its number if the file has no times.
     are_lengths_known : bool
         True if the file has times.
     cpu_s : float
-        Processor time in the mode that was counted [s]; NaN if the file does not say.
+        Processor time in the counted mode [s]. NaN if unknown.
     kind : str
-        Kind of core; clocks of different kinds are not compared.
+        Kind of core. Only recordings with the same kind are compared.
     """
 
     counts: pd.DataFrame
@@ -39,7 +43,7 @@ class Measured(NamedTuple):
 
 
 def find_doubtful(recordings: Sequence[Measured]) -> list[dict[str, str]]:
-    """Say which counts of each recording are not to be used for IPC or rates, and why.
+    """Find the unreliable counts of each recording, and the reasons.
 
     Parameters
     ----------
@@ -49,7 +53,7 @@ def find_doubtful(recordings: Sequence[Measured]) -> list[dict[str, str]]:
     Returns
     -------
     list of dict of str to str
-        For each recording, from an event to a clause that states its count and the reason.
+        Description of the count and the reason, keyed by event name. One dict per recording.
     """
     clocks = [_measure_clock(recording) for recording in recordings]
     doubtful = []
@@ -72,7 +76,7 @@ def find_doubtful(recordings: Sequence[Measured]) -> list[dict[str, str]]:
 
 
 def _find_short(recording: Measured) -> dict[str, str]:
-    """Find extrapolated cycles and instructions that were on a counter for less than 5 ms."""
+    """Find extrapolated cycles and instructions that were counted for less than 5 ms."""
     if not recording.are_lengths_known:
         return {}
     lengths = lengths_by_ends(recording.counts.index)
@@ -90,7 +94,7 @@ def _find_short(recording: Measured) -> dict[str, str]:
 
 
 def _measure_clock(recording: Measured) -> float:
-    """Return the cycles per second of processor time [GHz]; NaN if one of them is not known."""
+    """Return the cycles per second of processor time [GHz]. NaN if the cycles or the time are unknown."""
     if "cycles" not in recording.counts:
         return np.nan
     seconds = recording.cpu_s

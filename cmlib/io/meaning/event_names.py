@@ -1,7 +1,7 @@
-"""Parse the event names of files: the PMU of a kind of core, the name, the mode, and whether it is a latency.
+"""Parse the event names in files.
 
-In ``cpu_core/cycles/u``, ``cpu_core`` is the PMU (the unit with the counters), ``cycles`` the name, and ``u`` a
-modifier: count in user mode only.
+For example, the name ``cpu_core/cycles/u`` has three parts. ``cpu_core`` is the unit with the counters (PMU).
+``cycles`` is the event. The modifier ``u`` means user mode.
 """
 
 import functools
@@ -33,14 +33,14 @@ _EVENT_IN_MODE = re.compile(
 
 
 class EventInMode(NamedTuple):
-    """Name and mode of an event that was counted in one mode of the processor only.
+    """Name and mode of an event that was counted in one mode only.
 
     Attributes
     ----------
     name : str
-        Without modifiers, such as ``cycles`` or ``cpu_core/cycles/``.
+        Name without modifiers. For example, ``cycles`` or ``cpu_core/cycles/``.
     mode : {"u", "k"}
-        ``u`` is user mode, ``k`` kernel mode.
+        User mode or kernel mode.
     """
 
     name: str
@@ -49,7 +49,10 @@ class EventInMode(NamedTuple):
 
 @functools.cache
 def normalize_event(event: str) -> str:
-    """Move modifiers behind the second slash: ``pmu/event:u/`` becomes ``pmu/event/u``. Keep other names."""
+    """Move modifiers to the end of a name.
+
+    For example, ``pmu/event:u/`` becomes ``pmu/event/u``. Other names are returned unchanged.
+    """
     match = _MODIFIER_WITHIN.fullmatch(event)
     if match is None:
         return event
@@ -58,24 +61,24 @@ def normalize_event(event: str) -> str:
 
 @functools.cache
 def is_latency(event: str) -> bool:
-    """Return whether an event has the modifier ``R``: its value is a retirement latency, not a count."""
+    """Return True if an event has the modifier ``R``. Its value is a latency instead of a count."""
     separator = max(event.rfind(":"), event.rstrip("/").rfind("/"))
     return separator > 0 and _LATENCY.fullmatch(event, separator) is not None
 
 
 @functools.cache
 def find_core_pmu(event: str) -> str:
-    """Return the PMU of a kind of core in an event's name, such as ``cpu_atom``; "" if there is none."""
+    """Return the kind of core in the name of an event. For example, ``cpu_atom``. "" if not found."""
     match = CORE_EVENT.match(event)
     return match[1] if match else ""
 
 
 @functools.cache
 def belongs_to_cores(event: str) -> bool:
-    """Return True if cores count an event whose name does not say which kind of core, such as ``cycles``.
+    """Return True for an event of cores without a kind of core. For example, ``cycles``.
 
-    False for software events, perf's own events (``duration_time``), tracepoints, and events of other units
-    (``power/energy-pkg/``); also for events with such a PMU (``cpu_atom/cycles/``), which :func:`find_core_pmu` finds.
+    False for software events, events of perf (``duration_time``), tracepoints, events of other units
+    (``power/energy-pkg/``) and events with a kind of core (``cpu_atom/cycles/``).
     """
     name = base_name(event)
     if name in SOFTWARE_NAMES or name in TOOL_EVENTS:
@@ -89,7 +92,7 @@ def belongs_to_cores(event: str) -> bool:
 
 @functools.cache
 def find_mode(event: str) -> EventInMode | None:
-    """Return name and mode of an event counted in user mode or kernel mode only; None for events of both modes."""
+    """Return the name and the mode of an event. None if it was counted in both modes."""
     match = _EVENT_IN_MODE.fullmatch(event)
     if match is None:
         return None
@@ -100,7 +103,7 @@ def find_mode(event: str) -> EventInMode | None:
 
 
 def normalize_events(counts: pd.DataFrame) -> pd.DataFrame:
-    """Apply :func:`normalize_event` to the column ``event`` of `Program.counts`; `counts` is unchanged."""
+    """Return counts with normalized event names (:func:`normalize_event`)."""
     original_names = counts["event"].array.categories.tolist()
     normalized_names = [normalize_event(event) for event in original_names]
     if normalized_names == original_names:
@@ -111,9 +114,9 @@ def normalize_events(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def map_events(events: pd.Series, function: Callable[[str], object]) -> np.ndarray:
-    """Apply a function to each event of a categorical column, calling it once per category.
+    """Apply a function to each event of a categorical column.
 
-    Raises InputError if an event is missing.
+    The function is called once per category. InputError if an event is missing.
     """
     values = events.array
     if (values.codes < 0).any():

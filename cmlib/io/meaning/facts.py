@@ -1,4 +1,8 @@
-"""Derive from a run's counts how it was recorded: mode, pinned events, groups, encodings and processors used."""
+"""Derive the metadata of a recording from its counts.
+
+:func:`describe_recording` returns most metadata, for example the groups of events. :func:`measure_cpus` returns the
+number of CPUs that a program used.
+"""
 
 import itertools
 import re
@@ -26,16 +30,17 @@ def describe_recording(
     Parameters
     ----------
     rows : DataFrame
-        Table of readings; only its column event is used.
+        One row per count, with the columns ``event`` and ``running``.
     counts, running : DataFrame, shape (n_intervals, n_events)
-        Index: end of each interval [s]. Columns: events by their names in the event tables.
+        Counts and running shares. Index: end of each interval [s]. Columns: names in the event tables.
     names : mapping of str to str
-        From the file's names of events to those in `counts`.
+        Column of `counts`, keyed by the event name in the file.
 
     Returns
     -------
     dict
-        mode, pinned, groups, modifier, interval_ms, encodings, duration_s, running_shares, as metadata have them.
+        Values for the metadata. Keys: mode, pinned, groups, modifier, interval_ms, encodings, duration_s and
+        running_shares.
     """
     bases = {event: base_name(event) for event in rows["event"].unique()}
     written = {names.get(base, base): event for event, base in bases.items()}
@@ -66,7 +71,12 @@ def describe_recording(
 
 
 def find_mode_of_counting(counts: pd.DataFrame, running: pd.DataFrame) -> str:
-    """Return ``ocoe`` if all events were counted all the time, ``mlpx`` if not, ``unknown`` without running shares."""
+    """Return how the events were counted.
+
+    - ``ocoe``: all events were counted all the time.
+    - ``mlpx``: the events shared counters (multiplexing).
+    - ``unknown``: a running share is unknown.
+    """
     if (running.isna() & counts.notna()).any(axis=None):
         return UNKNOWN
     is_always = running.where(counts.notna()).min(axis=None) >= 1
@@ -74,13 +84,13 @@ def find_mode_of_counting(counts: pd.DataFrame, running: pd.DataFrame) -> str:
 
 
 def find_groups(running: pd.DataFrame) -> list[list[str]]:
-    """Group neighboring events that have the same running share in every interval."""
+    """Group consecutive events that have equal running shares in all intervals."""
     shares = {event: running[event].to_numpy().tobytes() for event in running}
     return [list(group) for _, group in itertools.groupby(shares, key=shares.get)]
 
 
 def parse_start(text: str) -> str | None:
-    """Convert perf's date of the start of a run to ISO 8601; None if there is none."""
+    """Convert the start of a run, as written by perf, to ISO 8601. None for another format."""
     match = _STARTED.fullmatch(text.strip())
     if match is None:
         return None
@@ -91,19 +101,20 @@ def parse_start(text: str) -> str | None:
 
 
 def measure_cpus(counts: pd.DataFrame) -> float | None:
-    """Measure how many CPUs a run used on average, by the time that its cycles or instructions were on a counter.
+    """Return the average number of CPUs that a run used.
 
-    perf counts a program only while it runs.
+    perf counts cycles and instructions only while the program runs. The number of CPUs is the time in which one of them
+    was counted, divided by the length of the intervals.
 
     Parameters
     ----------
     counts : DataFrame
-        Selected rows, as of `Program.counts`, of one run by interval.
+        Rows of one run with intervals, with the columns of `Program.counts`.
 
     Returns
     -------
     float or None
-        None if the rows have no times, or none of these events was counted all the time.
+        None if the rows have no times, or if neither event was counted all the time.
     """
     is_pinned = map_events(counts["event"], _is_cycles_or_instructions).astype(bool)
     times, on_counter_s = counts["time_s"].to_numpy(), counts["on_counter_s"].to_numpy()
@@ -120,25 +131,27 @@ def measure_cpus(counts: pd.DataFrame) -> float | None:
 
 
 def _is_cycles_or_instructions(event: str) -> bool:
-    """Return whether an event counts all cycles or instructions, in any mode."""
+    """Return True for the events cycles and instructions, with or without a mode."""
     mode = find_mode(event)
     name = mode.name if mode else event
     return spelling(name).partition(":")[0] in PINNED
 
 
 def add_modes(counts: pd.DataFrame, running: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Add up events that were counted in user mode and in the kernel separately, as ``cycles:u`` and ``cycles:k``.
+    """Add up the user-mode and kernel-mode counts of an event.
+
+    For example, ``cycles`` is the sum of ``cycles:u`` and ``cycles:k``.
 
     Parameters
     ----------
     counts, running : DataFrame, shape (n_intervals, n_events)
-        Counts and running shares (0 to 1) by event.
+        Counts and running shares (0 to 1), one column per event.
 
     Returns
     -------
     counts, running : DataFrame
-        With a column ``cycles``, before its parts; NaN where a part is NaN. The share of a sum is the smaller one of
-        its parts. The same objects if there is nothing to add up.
+        Input with a column for each sum, before the two addends. A sum is NaN if an addend is NaN. Its running share
+        is the smaller share of the addends. The input is returned unchanged if nothing is added up.
     """
     parts = {}
     for event in counts:

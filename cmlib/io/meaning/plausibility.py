@@ -1,4 +1,4 @@
-"""Refuse files of which the size, the lines, or the counts, times and names of events cannot be true."""
+"""Check that the size of a file, its counts, its times and its event names are plausible."""
 
 import io
 import re
@@ -24,7 +24,10 @@ _MOST_LINES_PER_COUNT = 2
 
 
 def check_size(file: Path, raw: bytes) -> None:
-    """Raise RecordError if a file has too many lines, or a line longer than 1 MiB that is not JSON."""
+    """Check the number and the length of the lines of a file.
+
+    RecordError if the file has too many lines, or a line of more than 1 MiB that is not JSON.
+    """
     n_lines = raw.count(b"\n")
     if n_lines > _MOST_LINES_PER_COUNT * MOST_COUNTS:
         raise RecordError(
@@ -40,7 +43,7 @@ def check_size(file: Path, raw: bytes) -> None:
 
 
 def check_number_of_counts(file: Path, n_counts: int) -> None:
-    """Raise RecordError if a file holds more than 2,000,000 counts."""
+    """Raise RecordError if a file has more than 2,000,000 counts."""
     if n_counts > MOST_COUNTS:
         raise RecordError(
             f"{file} holds {n_counts:,} counts, and {MOST_COUNTS:,} are the most. "
@@ -59,14 +62,14 @@ def check_plausible(
     rows : DataFrame
         One row per count, with the columns of :attr:`cmlib.io.formats.readings.Program.counts`.
     whole_runs : bool, default False
-        True if intervals are whole runs, which may be of any length.
+        True if each row is the total of a run. Runs can have any length.
     chosen : collection of str
-        Columns that the user asked for, which may have any name.
+        Columns that the user selected. They can have any name.
 
     Raises
     ------
     RecordError
-        If one of them is not plausible. The message names the file.
+        If a count, a time or an event name is not plausible.
     """
     names = rows["event"].unique()
     if len(names) > MOST_EVENTS:
@@ -94,7 +97,7 @@ def check_plausible(
 
 
 def _check_name(file: Path, name: str, chosen: Collection[str]) -> None:
-    """Raise RecordError if perf names no event so."""
+    """Raise RecordError for a name with characters that perf does not use."""
     has_strange_letters = not name.isprintable() or any(letter in name for letter in "<>\ufffd")
     is_other = name not in chosen and _NAME.fullmatch(name) is None
     if has_strange_letters or is_other:

@@ -1,4 +1,4 @@
-"""Find the processor of a file: what the user says, or the format's own field."""
+"""Find the processor on which a file was recorded."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,15 +8,15 @@ from cmlib.io.events import find_microarchitecture
 
 
 class Machine(NamedTuple):
-    """The machine on which a file was recorded.
+    """Machine on which a file was recorded.
 
     Attributes
     ----------
     description : dict
-        ``processor`` and ``vendor`` if cmlib has a table of the processor's events, ``model_name`` if it has none;
-        empty if the processor is not known.
+        ``processor`` and ``vendor`` if cmlib has an event table of the processor. Otherwise, ``model_name``. Empty if
+        the processor is unknown.
     notes : tuple of str
-        Remarks on the processor for the person who reads the file.
+        Sentences on the processor.
     """
 
     description: dict
@@ -29,14 +29,14 @@ def find_machine(given: Mapping, processor_field: str) -> Machine:
     Parameters
     ----------
     given : mapping
-        Description of the machine by the user (``--machine``, ``--processor``); {} if there is none.
+        Description of the machine from the user (``--machine``, ``--processor``). It can be empty.
     processor_field : str
-        Name of the processor as the file's format gives it (`Readings.processor`); "" if it does not.
+        Name of the processor in the file (`Readings.processor`). "" if unknown.
 
     Returns
     -------
     Machine
-        What the user says comes first. A processor that has no table is named, and nothing is concluded from it.
+        The processor from the user, or else the processor from the file.
     """
     given = dict(given)
     if find_microarchitecture(given) or not processor_field:

@@ -1,4 +1,4 @@
-"""Name the programs of a file, for folders and headings."""
+"""Make unique names for the programs of a file."""
 
 import re
 import shlex
@@ -12,18 +12,18 @@ _LONGEST = 60  # characters of a name, without its number
 def name_programs(names: Sequence[str]) -> list[str]:
     """Give each program a unique name of letters, digits, ``_``, ``.`` and ``-``.
 
-    A name is the file name of the command, followed by the arguments if another command has the same file name.
-    Names that are still equal are numbered.
+    A name is the file name of the command. The arguments are appended if two commands have the same file name. Equal
+    names are numbered.
 
     Parameters
     ----------
     names : sequence of str
-        Commands, cgroups, regions or cells, as the file has them; "" where it has none.
+        Commands, cgroups, regions or cells in the file. "" if unknown.
 
     Returns
     -------
     list of str
-        One name per program. The only program of a file needs no name: "".
+        One name per program. "" for the only program of a file.
     """
     if len(names) == 1:
         return [""]
@@ -37,7 +37,7 @@ def name_programs(names: Sequence[str]) -> list[str]:
 
 
 def _number_repeated(names: list[str]) -> list[str]:
-    """Append ``-1``, ``-2`` and so on to repeated names; numbered names that exist already are skipped."""
+    """Append ``-1``, ``-2`` and so on to repeated names. The results are unique."""
     n_equal = Counter(names)
     used = {name for name in names if n_equal[name] == 1}
     last_number: Counter[str] = Counter()
@@ -55,7 +55,7 @@ def _number_repeated(names: list[str]) -> list[str]:
 
 
 def _split_words(name: str) -> list[str]:
-    """Split a name at blanks, and keep the last part of paths, in plain letters."""
+    """Split a name at blanks. Folders are removed from paths, and special characters are replaced."""
     try:
         words = shlex.split(name)
     except ValueError:  # such as an unclosed quotation mark
@@ -65,6 +65,6 @@ def _split_words(name: str) -> list[str]:
 
 
 def _write_plainly(word: str) -> str:
-    """Replace all but Latin letters, digits and points by ``_``; accents are dropped."""
+    """Replace characters other than Latin letters, digits and points by ``_``. Accents are removed."""
     letters = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9_.]+", "_", letters).strip("_.")

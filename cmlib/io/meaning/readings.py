@@ -1,7 +1,7 @@
-"""Make one table of readings of a program's rows: impossible values are left out, and places are added up.
+"""Convert the rows of a program to a table of readings.
 
-A table of readings is what :func:`cmlib.io.meaning.series.series` takes: one row per reading, with the columns time_s
-[s], event, value, supported, running (0 to 1) and unit.
+:func:`make_table` drops impossible values and adds up the counts of CPUs or cores. The result has one row per count,
+with the columns time_s [s], event, value, supported, running (0 to 1) and unit.
 """
 
 from typing import NamedTuple
@@ -28,13 +28,13 @@ class Table(NamedTuple):
     Attributes
     ----------
     rows : DataFrame
-        Table of readings. Of whole runs, `time_s` is the time since the start of the first one.
+        One row per count. Runs without intervals follow one another in `time_s`.
     of_whole_runs : bool
-        Whether each interval is a whole run.
+        True if the rows are totals of runs instead of intervals.
     are_lengths_known : bool
-        Whether the lengths of intervals are known; each run is taken to last 1 s otherwise.
+        True if the lengths of the intervals or runs are known. If not, each run has a length of 1 s.
     notes : tuple of str
-        Sentences on what was left out or added up.
+        Sentences on dropped and added counts.
     """
 
     rows: pd.DataFrame
@@ -49,10 +49,10 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
     Parameters
     ----------
     program : Program
-        Its rows are either the intervals of a single run, or totals of whole runs.
+        The intervals of one run, or the totals of several runs.
     levels : frozenset of str
-        Events that are levels, such as the bytes of a cache that a program holds. Their values are multiplied by the
-        length of the interval, because rates are divided by it later.
+        Events that are levels. For example, the size of the used memory. Their values are multiplied by the length of
+        the interval, because rates are divided by it later.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
     Raises
     ------
     FormatError
-        If rows hold a count below 0 or infinite.
+        If a count is negative or infinite.
     """
     notes = []
     counts = program.counts
@@ -100,7 +100,10 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
 
 
 def without_wrapped(counts: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Make counts just below 2^64 unknown, which are differences below 0; return the frame and their number."""
+    """Replace counts just below 2^64 by NaN. Return the counts, and how many were replaced.
+
+    Such a count is a negative difference of two readings of a counter.
+    """
     value = counts["value"].to_numpy(float)
     near = np.flatnonzero(np.abs(value - _WRAPPED) < _NEAR_IN_SIX_DIGITS)
     wrapped = [row for row in near if abs(value[row] - _WRAPPED) < _tolerance(value[row])]
@@ -113,26 +116,26 @@ def without_wrapped(counts: pd.DataFrame) -> tuple[pd.DataFrame, int]:
 
 
 def _tolerance(value: float) -> float:
-    """Return how much a value may differ from 2^64 to be taken for 2^64; this depends on its number of digits."""
+    """Return the tolerance for the comparison with 2^64. It is larger for values with few digits."""
     has_few_digits = float(f"{value:.6e}") == value
     return _NEAR_IN_SIX_DIGITS if has_few_digits else _NEAR
 
 
 def sum_places(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Add up counts over places.
+    """Add up the counts of all places, for example of all CPUs.
 
     Parameters
     ----------
     counts : DataFrame
-        With the columns of `Program.counts`; time_s is known.
+        Columns of `Program.counts`, with known times.
 
     Returns
     -------
     counts : DataFrame
-        One row per interval, event and reading of it, in order of appearance. A value is NaN if it was not counted at
-        one place; places that do not support the event are left out. Shares are means over places.
+        One row per interval and event. A sum is NaN if the event was not counted at one of the places. Places that do
+        not support the event are ignored. Running shares are means.
     places : list of str
-        Places that were added up, or the only one; empty if rows name none.
+        Names of the places. Empty if the rows have no places.
     """
     places = remove_unused(counts["place"].array)
     if list(places.categories) in ([], [""]):
@@ -176,7 +179,7 @@ def sum_places(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _without_latencies(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Leave out rows of latencies (``event:R``); return the others and the names of the latencies."""
+    """Drop the rows of latencies (``event:R``). Return the other rows, and the names of the latencies."""
     latencies = [event for event in counts["event"].cat.categories if is_latency(event)]
     if not latencies:
         return counts, []
@@ -185,7 +188,7 @@ def _without_latencies(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def check_values(counts: pd.DataFrame) -> None:
-    """Raise FormatError for a count below 0 or infinite."""
+    """Raise FormatError for a negative or infinite count."""
     value = counts["value"].to_numpy(float)
     bad = np.flatnonzero((value < 0) | np.isinf(value))
     if len(bad):
@@ -194,7 +197,7 @@ def check_values(counts: pd.DataFrame) -> None:
 
 
 def _measure_runs(program: Program, counts: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Assign numbers to the runs of rows, from 1 without gaps, and measure their lengths [s], NaN if not known."""
+    """Return the number of each row's run, from 1 without gaps, and the length of each run [s]. Unknown is NaN."""
     codes, runs = pd.factorize(counts["run"])
     lengths = np.full(len(runs), np.nan)
     for number, run in enumerate(runs):
@@ -211,7 +214,7 @@ def _measure_runs(program: Program, counts: pd.DataFrame) -> tuple[np.ndarray, n
 
 
 def _with_lengths(rows: pd.DataFrame, lengths: np.ndarray) -> pd.DataFrame:
-    """Place runs one after the other in time, with their lengths as the event ``duration_time`` [ns]."""
+    """Arrange runs one after another in time, and add their lengths as the event ``duration_time`` [ns]."""
     number = rows["time_s"].to_numpy(int)
     if DURATION not in set(map(base_name, rows["event"].unique())):
         share = np.nan if rows["running"].isna().any() else 1.0
@@ -233,7 +236,7 @@ def _with_lengths(rows: pd.DataFrame, lengths: np.ndarray) -> pd.DataFrame:
 
 
 def _multiply_levels(rows: pd.DataFrame, levels: frozenset[str]) -> pd.DataFrame:
-    """Multiply levels by the length of their interval [s]."""
+    """Multiply the values of levels by the length of their interval [s]."""
     times = rows["time_s"].to_numpy(float)
     ends, interval = np.unique(times, return_inverse=True)
     lengths = lengths_by_ends(ends)[interval]

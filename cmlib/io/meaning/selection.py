@@ -1,7 +1,7 @@
-"""Select what one recording holds from everything that a file contains.
+"""Select the rows of one recording from a file.
 
-A file is stored whole; the metadata of a run name its format and a :class:`Selection`. Reading a stored run is
-reading the file, and selecting.
+The complete file is stored for each recording. The metadata contain a :class:`Selection`. :func:`select` applies it to
+the content of the file.
 """
 
 from collections.abc import Mapping
@@ -19,20 +19,21 @@ _MOST_KINDS = 8
 
 @dataclass(frozen=True)
 class Selection:
-    """Which rows of a file one recording holds.
+    """Choice of rows of a file.
 
     Attributes
     ----------
     program : int
         Number of the program in the file, from 0.
     runs : tuple of int
-        Numbers of its runs, from 1; empty for all of them.
+        Numbers of the runs, from 1. Empty for all runs.
     kind : str
-        PMU of a kind of core, such as ``cpu_atom``; "" for all.
+        Kind of core. For example, ``cpu_atom``. "" for all kinds.
     place : str
-        CPU, core, socket, node or thread; "" for the sum over all.
+        CPU, core, socket, node or thread. "" for all places.
     start_s, end_s : float or None
-        Start of the first interval and end of the last one, since the start of the recording [s]. None sets no limit.
+        Start of the first interval and end of the last interval, since the start of the recording [s]. None for no
+        limit.
     """
 
     program: int = 0
@@ -43,7 +44,7 @@ class Selection:
     end_s: float | None = None
 
     def as_metadata(self) -> dict:
-        """Return the entries that differ from the default, for the metadata of a run."""
+        """Return the attributes with other values than the default, for the metadata."""
         defaults = asdict(Selection())
         entries = {name: value for name, value in asdict(self).items() if value != defaults[name]}
         if "runs" in entries:
@@ -70,9 +71,8 @@ def select(readings: Readings, selection: Selection) -> Program:
     Returns
     -------
     Program
-        It has only the selected rows. Its event names are normalized (:func:`normalize_events`), and its counts are
-        0 in intervals in which the program slept (:func:`fill_slept`). Times of intervals and numbers of runs are those
-        of the file.
+        Selected rows. Event names are normalized (:func:`normalize_events`). Counts are 0 in intervals in which the
+        program slept (:func:`fill_slept`). Times and numbers of runs are unchanged.
 
     Raises
     ------
@@ -104,17 +104,17 @@ def select(readings: Readings, selection: Selection) -> Program:
 
 
 def find_kinds(counts: pd.DataFrame) -> tuple[str, ...]:
-    """List the kinds of core that rows name and for which something was counted, the most counted first.
+    """List the kinds of core with counts, sorted by running share in descending order.
 
     Parameters
     ----------
     counts : DataFrame
-        With the columns of `Program.counts`.
+        Columns of `Program.counts`.
 
     Returns
     -------
     tuple of str
-        PMUs, such as ``cpu_core``; empty if rows name fewer than two kinds.
+        Kinds of core. For example, ``cpu_core``. Empty if the event names contain fewer than two kinds.
 
     Raises
     ------
@@ -135,21 +135,21 @@ def find_kinds(counts: pd.DataFrame) -> tuple[str, ...]:
 
 
 def find_events_of_unknown_kind(counts: pd.DataFrame) -> list[str]:
-    """List core events without a kind of core, in a file of a processor that has several kinds.
+    """List the core events whose names do not contain a kind of core.
 
-    In a file with ``cpu_core/cycles/`` and ``cpu_atom/cycles/``, this is ``cycles``, for example.
+    For example, ``cycles`` in a file that also has ``cpu_core/cycles/``.
     """
     counted = counts.loc[counts["value"].notna(), "event"].cat.remove_unused_categories()
     return [event for event in counted.cat.categories if not find_core_pmu(event) and belongs_to_cores(event)]
 
 
 def find_places(program: Program) -> list[str]:
-    """List the places at which a program was counted, without "" for all of them."""
+    """List the places in the counts of a program. For example, ``CPU0`` and ``CPU1``."""
     return [place for place in program.counts["place"].unique() if place]
 
 
 def _select_place(counts: pd.DataFrame, place: str) -> pd.DataFrame:
-    """Return the rows of a place, and those of its counters (``Core 3/PMC0`` of ``Core 3``)."""
+    """Return the rows of a place and of its counters (``Core 3/PMC0`` belongs to ``Core 3``)."""
     is_chosen = map_events(counts["place"], lambda name: name == place or name.startswith(f"{place}/"))
     chosen = counts[is_chosen.astype(bool)]
     if chosen.empty:
@@ -159,7 +159,7 @@ def _select_place(counts: pd.DataFrame, place: str) -> pd.DataFrame:
 
 
 def _select_kind(counts: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return the rows of a kind of core, and those that are of all kinds."""
+    """Return the rows of a kind of core and the rows that belong to all kinds."""
     is_of_kind = map_events(counts["event"], find_core_pmu) == kind
     if not is_of_kind.any():
         raise FormatError(f"nothing was counted for the kind of core {kind!r}.")
@@ -167,19 +167,19 @@ def _select_kind(counts: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def _is_of_all_kinds(event: str) -> bool:
-    """Return whether an event names no kind of core and is counted outside of cores."""
+    """Return True for an event that is not counted by cores."""
     return not find_core_pmu(event) and not belongs_to_cores(event)
 
 
 def _select_metrics_of_kind(metrics: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return the metrics that name a kind of core, beside its events or in their own name."""
+    """Return the metrics whose name or event contains a kind of core."""
     texts = metrics["name"].astype(str) + " " + metrics["event"].astype(str)
     names_kind = texts.str.contains(kind, regex=False)
     return metrics[names_kind.to_numpy(bool)]
 
 
 def _select_times(rows: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
-    """Return the rows of whole intervals between two times [s]."""
+    """Return the rows of complete intervals between two times [s]."""
     times = rows["time_s"].to_numpy(float)
     ends, interval = np.unique(times, return_inverse=True)
     begins = np.concatenate([[0.0], ends[:-1]])[interval] if len(ends) else times

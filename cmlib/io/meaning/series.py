@@ -1,7 +1,7 @@
-"""Convert readings to one series for each event, and find rows that were written twice.
+"""Convert a table of readings to one time series per event, and find duplicate rows.
 
-A table of readings is a DataFrame with the columns time_s [s], event, value, supported, running (0 to 1) and unit, one
-row for what one counter counted in one interval.
+:func:`series` does both. A table of readings has one row per counter and interval. Its columns are time_s [s], event,
+value, supported, running (0 to 1) and unit.
 """
 
 from collections import Counter
@@ -20,30 +20,30 @@ _MOST_CELLS_PER_COUNT = 4
 
 
 def series(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Convert a table of readings to one series for each event.
+    """Convert a table of readings to one time series per event.
+
+    Columns are event names without modifiers (``:u``). Events that differ only in their modifiers keep them. An event
+    with k rows per interval has the additional columns ``event#2`` to ``event#k``.
 
     Parameters
     ----------
     frame : DataFrame
-        Columns time_s, event, value and running, of one run by interval.
+        Columns time_s, event, value and running of one run with intervals.
 
     Returns
     -------
     counts : DataFrame, shape (n_intervals, n_events)
-        Counts as perf prints them, NaN where not counted. The index `time_s` is the interval's end [s]; columns are
-        the events' names without modifiers (such as ``:u``), in order of appearance. Where several events differ only
-        in their modifiers, they keep them. An event counted k times in nearly every interval has the further columns
-        ``event#2`` … ``event#k``.
+        Counts. NaN if not counted. The index `time_s` is the end of the interval [s].
     running : DataFrame, shape (n_intervals, n_events)
-        Share of the time each was counted, 0 to 1; NaN where that is not known, 0 where an interval has no row of it.
+        Running shares: the fraction of each interval in which the event was counted. NaN if unknown. 0 if an interval
+        has no row of the event.
 
     Raises
     ------
     ValueError
-        If rows have no time, or time goes back.
+        If a time is missing, or a time is smaller than the time before it.
     FormatError
-        If an interval has two rows of an event that differ, or if the table would be far larger than the frame. This
-        happens if no two events were counted in the same intervals.
+        If an interval has two different rows of an event, or if most events were counted in few intervals only.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def series(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def lay_out(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Convert a table of readings without copies to one series for each event, as :func:`series` does."""
+    """Convert a table of readings without duplicates to one time series per event (see :func:`series`)."""
     interval, codes, events, copy = _number_rows(frame)
     column, names = _name_columns(codes, copy, events)
     starts = np.flatnonzero(np.diff(interval, prepend=-1))
@@ -76,9 +76,9 @@ def lay_out(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Leave out rows that repeat another row of their interval, as where intervals were written twice.
+    """Drop duplicate rows of an interval.
 
-    Several rows of an event in an interval are several readings of it, if nearly every interval has as many.
+    An event can have several rows per interval if nearly all intervals have the same number of them.
 
     Parameters
     ----------
@@ -88,16 +88,16 @@ def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     Returns
     -------
     frame : DataFrame
-        With the same columns.
+        Rows without duplicates.
     n_copies : int
-        Rows left out: equal to another of the same event and interval.
+        Number of dropped rows.
 
     Raises
     ------
     FormatError
-        If an interval has further rows of an event, with other counts.
+        If an interval has an additional row of an event with another count.
     ValueError
-        If rows have no time, or time goes back.
+        If a time is missing, or a time is smaller than the time before it.
     """
     interval, codes, _, copy = _number_rows(frame)
     if not copy.any():
@@ -116,9 +116,10 @@ def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
 
 
 def _find_further(rows: pd.DataFrame, copy: np.ndarray) -> np.ndarray:
-    """Mark the rows that are more than their event has in nearly all intervals, or repeat if all rows do.
+    """Mark the additional rows of an event, compared with most intervals.
 
-    `copy` is the number, from 0, of each row among those of its event and interval.
+    If all rows are repeated equally often, the repetitions are marked. `copy` numbers the rows of the same event and
+    interval from 0.
     """
     if rows.duplicated(keep=False).all():
         equal = rows.groupby(list(rows), dropna=False, sort=False)
@@ -136,7 +137,10 @@ def _find_further(rows: pd.DataFrame, copy: np.ndarray) -> np.ndarray:
 
 
 def _number_rows(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, pd.Index, np.ndarray]:
-    """Return each row's numbers of interval and event, the events' names, and its number among rows of both."""
+    """Assign numbers to the intervals, to the events, and to the rows of the same event and interval.
+
+    Return the interval and the event of each row, the event names, and the number of each row.
+    """
     time = frame["time_s"].to_numpy(float)
     _check_times(time)
     interval = np.cumsum(np.diff(time, prepend=time[:1]) > 0)
@@ -146,7 +150,7 @@ def _number_rows(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, pd.Index,
 
 
 def number_equal(key: np.ndarray) -> np.ndarray:
-    """Assign numbers to equal values of an array of int in order of appearance, from 0."""
+    """Return how many equal values precede each value of an array."""
     if pd.Index(key).is_unique:  # nearly always true, and much faster
         return np.zeros(len(key), np.int64)
     return pd.Series(key).groupby(key, sort=False).cumcount().to_numpy()
@@ -166,10 +170,10 @@ def _check_times(time: np.ndarray) -> None:
 
 
 def _name_columns(codes: np.ndarray, copy: np.ndarray, events: pd.Index) -> tuple[np.ndarray, list[str]]:
-    """Assign a column to each row, and name the columns in order of appearance.
+    """Return the column number of each row, and the names of the columns.
 
-    `codes` are the rows' numbers of `events`, `copy` which reading of it a row is (from 0). Names have modifiers only
-    where two would be equal without them.
+    `codes` has the number of the event of each row. `copy` numbers the rows of the same event and interval. Modifiers
+    are removed from a name if it remains unique.
     """
     bases = [base_name(event) for event in events]
     n_same_base = Counter(bases)
@@ -180,7 +184,7 @@ def _name_columns(codes: np.ndarray, copy: np.ndarray, events: pd.Index) -> tupl
 
 
 def _check_density(n_intervals: int, n_events: int, n_counts: int) -> None:
-    """Raise FormatError before a table is made that is far larger than what was counted."""
+    """Raise FormatError if a table would have far more cells than counts."""
     if n_intervals * n_events > max(_ALWAYS, _MOST_CELLS_PER_COUNT * n_counts):
         raise FormatError(
             f"{n_intervals:,} intervals of {n_events:,} events would have {n_intervals * n_events:,} counts, and the "

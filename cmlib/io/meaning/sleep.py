@@ -1,4 +1,4 @@
-"""Decide which counts of ``<not counted>`` are 0, because the program slept."""
+"""Set uncounted values to 0 in intervals in which the program slept."""
 
 import numpy as np
 import pandas as pd
@@ -10,20 +10,19 @@ from cmlib.io.meaning.event_names import belongs_to_cores, map_events
 def fill_slept(counts: pd.DataFrame) -> pd.DataFrame:
     """Set counts to 0 in intervals in which the program did not run at all.
 
-    perf writes ``<not counted>`` with a time on the counter of 0 and a running share of 100 % if an event was never
-    enabled. The count is 0 if the same holds for all events of the interval that are counted only while the program
-    runs: those of cores and of software. If any other of them was counted or waited for a counter, the program ran,
-    and the count is unknown.
+    perf writes ``<not counted>``, a time on the counter of 0 and a running share of 100 % for an event that was never
+    enabled. Events of cores and of software are enabled while the program runs. If none of them was enabled in an
+    interval, the program slept, and their counts are 0. Otherwise, they remain unknown (NaN).
 
     Parameters
     ----------
     counts : DataFrame
-        As of `Program.counts`, with all rows of each interval.
+        All rows of each interval, with the columns of `Program.counts`.
 
     Returns
     -------
     DataFrame
-        The same object if nothing is filled.
+        `counts` itself if nothing is changed.
     """
     supported = counts["supported"].to_numpy(bool)
     never_enabled = (
@@ -47,5 +46,5 @@ def fill_slept(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_counted_only_while_running(event: str) -> bool:
-    """Return whether an event is counted for a program only while it runs, unlike events of other units."""
+    """Return True for events of cores and of software, which are counted only while the program runs."""
     return belongs_to_cores(event) or base_name(event) in SOFTWARE_NAMES

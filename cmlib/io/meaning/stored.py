@@ -1,4 +1,7 @@
-"""Derive the series of a recording from its file: when a file is read first, and when a stored run is read again."""
+"""Derive the time series of a recording.
+
+:func:`derive_series` converts the selected rows of a file. :func:`read_stored` reads a stored run.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,18 +24,18 @@ _RECORDED_FORMAT = "perf-csv"  # of runs that `cmlib record` made
 
 
 class Derived(NamedTuple):
-    """Series of a recording, and what was found on the way.
+    """Time series of a recording, with remarks on its rows.
 
     Attributes
     ----------
     table : Table
-        Readings without copies.
+        Readings without duplicates.
     counts, running : DataFrame, shape (n_intervals, n_events)
-        Index: end of each interval [s]. Columns: events by the file's names.
+        Counts and running shares. Index: end of each interval [s]. Columns: event names in the file.
     n_copies : int
-        Rows that were left out because they came twice.
+        Number of dropped duplicate rows.
     hidden : list of str
-        Events with zeros that stand for "not counted".
+        Events with zeros that mean "not counted".
     """
 
     table: Table
@@ -43,21 +46,21 @@ class Derived(NamedTuple):
 
 
 def derive_series(program: Program, levels: frozenset[str] = frozenset()) -> Derived:
-    """Derive the series of selected rows.
+    """Derive the time series of selected rows.
 
     Parameters
     ----------
     program : Program
-        One run by interval, or whole runs of one list of events; or metrics without counts.
+        One run with intervals, totals of runs, or metrics without counts.
     levels : frozenset of str
-        Events that are levels.
+        Events that are levels. For example, a temperature.
 
     Raises
     ------
     FormatError
-        If rows contradict each other, or there is nothing to read.
+        If rows contradict each other, or if the program has no counts and no shares of slots.
     ValueError
-        If times go back.
+        If a time is smaller than the time before it.
     """
     if program.counts.empty:
         program = replace(program, counts=_shares_as_counts(program.metrics))
@@ -74,9 +77,9 @@ def derive_series(program: Program, levels: frozenset[str] = frozenset()) -> Der
 
 
 def without_uncounted_zeros(counts: pd.DataFrame, running: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Make zeros of events that had no turn on a counter NaN, and their shares 0.
+    """Replace zeros of uncounted events by NaN, and their running shares by 0.
 
-    Only zeros whose share is not known (NaN) are changed, as :func:`cmlib.intervals.zeros_without_turn` finds them.
+    Only zeros with unknown running shares are replaced (see :func:`cmlib.intervals.zeros_without_turn`).
     """
     has_unknown_share = np.isnan(running.to_numpy(float))
     if not (has_unknown_share & (counts.to_numpy(float) == 0)).any():
@@ -86,7 +89,7 @@ def without_uncounted_zeros(counts: pd.DataFrame, running: pd.DataFrame) -> tupl
 
 
 def _shares_as_counts(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Make counts of the shares of slots that a tool printed without counts: percentages, one row per run and share."""
+    """Convert shares of slots without counts to counts: percentages, one row per run and share."""
     rows = []
     for run, of_run in metrics.groupby("run", sort=True):
         shares = collect_metrics(of_run)
@@ -102,7 +105,7 @@ def _shares_as_counts(metrics: pd.DataFrame) -> pd.DataFrame:
 
 
 def join_programs(programs: Sequence[Program]) -> Program:
-    """Join the whole runs of several programs with the same events; runs are numbered anew, from 1."""
+    """Join the runs of several programs with the same events, and number the runs from 1."""
     if len(programs) == 1:
         return programs[0]
     counts, metrics, runs = [], [], []
@@ -119,7 +122,7 @@ def join_programs(programs: Sequence[Program]) -> Program:
 
 
 def _concatenate(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Concatenate frames; categorical columns stay categorical."""
+    """Concatenate DataFrames. Categorical columns remain categorical."""
     dtypes = frames[0].dtypes
     texts = [name for name in frames[0] if isinstance(dtypes[name], pd.CategoricalDtype)]
     plain = [frame.astype(dict.fromkeys(texts, "object")) for frame in frames if len(frame)]
@@ -129,15 +132,15 @@ def _concatenate(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 class StoredRun(NamedTuple):
-    """Series of a stored run.
+    """Time series of a stored run.
 
     Attributes
     ----------
     counts, running : DataFrame, shape (n_intervals, n_events)
-        NaN where not counted; shares 0 to 1. Index: time_s, the end of each interval [s]. Columns: events by their
+        Counts (NaN if not counted) and running shares (0 to 1). Index: time_s, the end of each interval [s]. Columns:
         names in the event tables.
     cpus : float or None
-        Number of CPUs that the run used on average; None if the file does not say.
+        Average number of used CPUs. None if unknown.
     """
 
     counts: pd.DataFrame
@@ -146,14 +149,14 @@ class StoredRun(NamedTuple):
 
 
 def read_stored(content: bytes, meta: Mapping) -> StoredRun:
-    """Read a stored run: read its file, and select.
+    """Read a stored run.
 
     Parameters
     ----------
     content : bytes
-        The file as it was recorded or imported; of several files, one behind the other.
+        Recorded or imported file. Several files are concatenated.
     meta : mapping
-        Metadata of the run. ``format`` and ``selection`` say how to read it; runs of earlier versions have neither.
+        Metadata of the run. ``format`` and ``selection`` are used, except for runs of earlier versions.
 
     Returns
     -------
@@ -162,7 +165,7 @@ def read_stored(content: bytes, meta: Mapping) -> StoredRun:
     Raises
     ------
     FormatError
-        If the file cannot be read, or was imported by an earlier version in a form that is no longer read.
+        If the file is damaged, or was imported by an earlier version in a format that is no longer supported.
     """
     program, levels = select_stored(content, meta)
     derived = derive_series(program, levels)
@@ -181,12 +184,12 @@ def read_stored(content: bytes, meta: Mapping) -> StoredRun:
 
 
 def find_start(meta: Mapping) -> float:
-    """Return the start of a stored run in its file [s], which is subtracted from its times."""
+    """Return the start of a stored run in its file [s]."""
     return meta.get("selection", {}).get("start_s", 0.0)
 
 
 def select_stored(content: bytes, meta: Mapping) -> tuple[Program, frozenset[str]]:
-    """Read the file of a stored run, and return the selected rows and the names of levels."""
+    """Read a stored file. Return the selected rows, and the names of the levels."""
     programs = []
     levels = frozenset()
     parts = meta.get("parts") or [{"bytes": len(content), "selection": meta.get("selection", {})}]
@@ -201,12 +204,12 @@ def select_stored(content: bytes, meta: Mapping) -> tuple[Program, frozenset[str
 
 
 def as_text(content: bytes) -> str:
-    """Decode a file; bytes that are no UTF-8 become replacement characters."""
+    """Decode a file. Bytes that are not UTF-8 become replacement characters."""
     return content.decode("utf-8", "replace")
 
 
 def _read_text(text: str, meta: Mapping, part: Mapping) -> Readings:
-    """Read the text of a stored run, or a part of it, in its format."""
+    """Read the text of one file of a stored run."""
     interval_ms = meta.get("read_interval_ms")
     format_name = part.get("format", meta.get("format"))
     if not meta.get("imported"):
@@ -246,13 +249,13 @@ _read_once = lru_cache(maxsize=1)(_read)
 
 
 def _check_old(meta: Mapping) -> None:
-    """Raise FormatError for runs that were cut out of a file by marks, whose text an earlier version rewrote."""
+    """Raise FormatError for a run of an earlier version that was cut out of a file by marks."""
     if meta.get("start_s"):
         raise FormatError(_ask_to_import(meta))
 
 
 def _ask_to_import(meta: Mapping) -> str:
-    """Say how to import a run of an earlier version again."""
+    """Return a message that asks to import a run of an earlier version again."""
     return (
         f"{meta.get('program', 'the run')}/{meta.get('run', '')} was imported by an earlier version, in a form that is "
         "no longer read. Move the run away, and import the original file again with `cmlib import NAME FILE`."

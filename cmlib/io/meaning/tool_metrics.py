@@ -1,4 +1,8 @@
-"""Collect what the recording tool computed itself: shares of slots, IPC, and CPUs utilized, by one name each."""
+"""Collect the metrics that the recording tool computed: shares of slots, IPC and CPUs.
+
+Tools use different names for the same metric. :func:`find_category` returns the common name, and
+:func:`collect_metrics` the mean values.
+"""
 
 import re
 
@@ -61,7 +65,7 @@ _CPU_CLOCK = "cpu-clock"
 
 
 def find_category(name: str) -> str | None:
-    """Return the category of slots, or IPC, CPI or CPUs, that a tool's metric is; None for any other metric.
+    """Return the common name of a metric. None for an unknown metric.
 
     Examples
     --------
@@ -73,18 +77,20 @@ def find_category(name: str) -> str | None:
 
 
 def collect_metrics(metrics: pd.DataFrame) -> dict[str, float]:
-    """Average what the tool computed, over intervals, runs and places.
+    """Average the metrics over intervals, runs and places.
+
+    A category without a printed share is the sum of its parts, if all parts were printed.
 
     Parameters
     ----------
     metrics : DataFrame
-        As of `Program.metrics`.
+        Columns of `Program.metrics`.
 
     Returns
     -------
     dict of str to float
-        By category its share of the slots (0 to 1); ``instructions a cycle``; ``CPUs``, the number utilized. Only what
-        was printed; a category of which the tool printed all parts alone is their sum.
+        Mean values, keyed by common name: shares of slots (0 to 1), ``instructions a cycle``, and ``CPUs``, the number
+        of used CPUs. Metrics that were not printed are absent.
     """
     category_of = {name: find_category(name) for name in metrics["name"].cat.categories}
     named = metrics.assign(category=metrics["name"].astype(str).map(category_of))
@@ -107,7 +113,7 @@ def collect_metrics(metrics: pd.DataFrame) -> dict[str, float]:
 
 
 def has_shares(metrics: pd.DataFrame) -> bool:
-    """Return whether the tool printed at least two categories of slots, or the IPC."""
+    """Return True if the tool printed the IPC or at least two shares of slots."""
     found = {find_category(name) for name in metrics["name"].unique()} - {None, CPUS}
     shares = found - {IPC, CPI}
     return len(shares) > 1 or bool(found & {IPC, CPI})
