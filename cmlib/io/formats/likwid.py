@@ -1,7 +1,7 @@
-"""What likwid-perfctr and likwid-mpirun write: tables, the same as CSV (``-O``), and timelines (``-t``).
+"""Read the output of likwid-perfctr and likwid-mpirun: tables, CSV (``-O``) and timelines (``-t``).
 
-In all three, ``-`` or ``nan`` means that a unit does not exist at a place, such as a memory controller at the second
-hardware thread of a socket: the event is not supported there, and sums go on without it.
+``-`` or ``nan`` means that a place has no such counter. For example, only one hardware thread per socket counts the
+memory controller. The event is not supported at the other places.
 """
 
 import re
@@ -38,13 +38,13 @@ _STATISTICS = ["Sum", "Min", "Max", "Avg"]
 
 
 def _find_processor(text: str) -> str:
-    """Return the processor's name and type as likwid prints them; "" if it does not."""
+    """Return the name and the type of the processor. "" if not found."""
     fields = dict(_PROCESSOR.findall(text[:100_000]))
     return ", ".join(fields[key] for key in ("name", "type") if fields.get(key))
 
 
 def _parse_number(cell: str, line: int, others: frozenset[str] = frozenset()) -> float:
-    """Parse a count; NaN where its unit does not exist."""
+    """Parse a count. NaN if the place has no such counter."""
     if _NUMBER.fullmatch(cell):
         return float(cell)
     if cell.lower() in _NO_UNIT or cell.lower() in others:
@@ -100,11 +100,11 @@ class _TableReader(ABC):
     @staticmethod
     @abstractmethod
     def split_line(line: str) -> list[str] | None:
-        """Split a line into cells; None if it is no line of a table."""
+        """Split a line into cells. None for a line outside of tables."""
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read all tables: a program per region, and a run per table of counts of a region.
+        """Read all tables. Each region becomes a program, and each table of counts a run.
 
         Raises
         ------
@@ -174,7 +174,7 @@ def _transpose(rows: list[tuple], names: tuple[str, ...]) -> dict[str, tuple]:
 
 
 def _find_longest(cells: list[str]) -> float:
-    """Return the longest of some times [s]; NaN if there is none."""
+    """Return the longest time in some cells [s]. NaN if not found."""
     return max((float(cell) for cell in cells if _NUMBER.fullmatch(cell)), default=nan)
 
 
@@ -217,7 +217,7 @@ class LikwidCsv(_TableReader):
 
     @staticmethod
     def split_line(line: str) -> list[str] | None:
-        """Split a line at its commas; likwid fills up all lines of a file to the longest one."""
+        """Split a line at commas. Empty cells at the end are removed."""
         if "," not in line:
             return None
         cells = [cell.strip() for cell in line.split(",")]

@@ -1,4 +1,4 @@
-"""Counts of PAPI: lines of an event and its count, and the JSON of PAPI's high-level interface."""
+"""Read counts of PAPI: lines with an event and a count, and the JSON of PAPI's high-level interface."""
 
 import json
 import re
@@ -24,7 +24,7 @@ class PapiLines:
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if a line is an event of PAPI's and a whole number, and nothing else."""
+        """Return True if a line consists of an event of PAPI and an integer."""
         return "PAPI_" in text and any(cls._match(line) for line in text.splitlines() if "PAPI_" in line[:80])
 
     @classmethod
@@ -34,12 +34,12 @@ class PapiLines:
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read the counts; a run begins where an event comes again. The program's other lines are passed over.
+        """Read the counts. A repeated event name starts a new run. Lines of the program are ignored.
 
         Raises
         ------
         FormatError
-            If what stands behind an event is no count.
+            If the value after an event name is not a number.
         """
         rows, seen, run = [], set(), 1
         for number, line in enumerate(text.splitlines(), 1):
@@ -79,14 +79,14 @@ class PapiJson:
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read the counts: a program per region, a place per thread.
+        """Read the counts. Each region becomes a program, and each thread a place.
 
-        PAPI's ``cycles`` is the processor's clock and no event; it is left out.
+        PAPI's ``cycles`` is the clock of the processor instead of an event, and is ignored.
 
         Raises
         ------
         FormatError
-            If the JSON is damaged or lacks what PAPI writes.
+            If the JSON is damaged, or a field of PAPI is missing.
         """
         try:
             document = json.loads(text)

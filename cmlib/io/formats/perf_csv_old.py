@@ -1,4 +1,4 @@
-"""``perf stat -x`` before perf 3.19, without running shares: time, count, event, or time, count, unit, event."""
+"""Read the CSV of ``perf stat -x`` before perf 3.19, which has no running shares."""
 
 import re
 from math import nan
@@ -39,7 +39,7 @@ class PerfCsvOld:
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if the first line that is no heading has these columns, and a time or a known event."""
+        """Return True if the first line after the headings has these columns, and a time or a known event."""
         for line in text[:HEADING_LIMIT].splitlines():
             if len(line) <= cls._LONGEST_LINE and cls._HEADING.fullmatch(line):
                 continue
@@ -49,9 +49,9 @@ class PerfCsvOld:
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read the lines. Raw codes get the names that lines ``Event n Label:`` give them.
+        """Read the lines. Lines ``Event n Label:`` name the raw codes of events.
 
-        Lines without times are totals, and a run begins where an event comes again.
+        Lines without times are totals. A smaller time or a repeated event name starts a new run.
 
         Raises
         ------
