@@ -95,15 +95,15 @@ def compare_estimates(
     weight : Series
         Estimated cycles of one event, indexed by event name. Instructions come first.
     smallest : float, default 0.02
-        Smallest relevant change by misses, as a fraction of the estimated cycles.
+        Smallest change of the cycles of misses that is reported, as a fraction of all estimated cycles.
 
     Returns
     -------
     verdict : str
         One of the following:
 
-        - ``slower``: instructions or estimated cycles increased
-        - ``may be slower``: only misses increased
+        - ``slower``: instructions or estimated cycles increased by more than their thresholds
+        - ``may be slower``: misses increased, but the estimated cycles did not increase by more than `threshold`
         - ``faster``: instructions decreased, and misses did not increase
         - ``same``: no relevant change
         - ``inconclusive``: runs of one version differ too much to recognize a relevant change
@@ -112,7 +112,8 @@ def compare_estimates(
     by_misses : float
         Change of the cycles of misses, as a fraction of the old estimated cycles.
     threshold : float
-        Smallest relevant change of the estimated cycles, as a fraction.
+        Smallest change of the estimated cycles that is reported, as a fraction. It is computed from the spread of the
+        runs.
     """
     old_cycles, new_cycles = (runs[weight.index] @ weight for runs in (old, new))
     old_misses, new_misses = (runs[weight.index[1:]] @ weight.iloc[1:] for runs in (old, new))

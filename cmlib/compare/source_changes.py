@@ -124,20 +124,20 @@ def _make_row(function: Function, change: str, targets: list[str]) -> dict:
 
 
 def mark_named(changed: list[dict], names: Iterable[str]) -> list[dict]:
-    """Mark the changed functions that a comparison found.
+    """Mark the changed functions that a comparison of counts names, too.
 
     Parameters
     ----------
     changed : list of dict
         Result of :func:`changed_functions`.
     names : iterable of str
-        Functions that the comparison found.
+        Functions that the comparison names.
 
     Returns
     -------
     list of dict
-        Copies of `changed` with the key ``in_verdict``. It is True if `names` contains the function or one of
-        its targets. Only unqualified names are compared.
+        Copies of `changed` with the key ``in_verdict``. It is True if `names` contains the function or one of its
+        targets (the functions in which its events are counted). Only unqualified names are compared.
     """
     unqualified_names = set(map(_unqualify, names))
     marked = []

@@ -35,7 +35,7 @@ class Prediction(NamedTuple):
     cost : float
         Cost of a miss [cycles].
     known : bool
-        True if the counts of the program determine the cost. False if the cost is mostly that of other programs.
+        True if the counts of the program determine the cost. False if the cost is estimated mainly from other programs.
     reason : str
         Why the counts of the program do not determine the cost. Empty if they do.
     """

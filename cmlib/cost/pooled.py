@@ -286,8 +286,8 @@ def default_cost_model(*, other_processor: bool = False) -> PooledCost:
     Parameters
     ----------
     other_processor : bool, default False
-        True for another processor, or for misses of another cache. The costs of the measured programs are then not
-        used. All costs up to the latency of memory are equally probable on a logarithmic scale.
+        False for the processor and the cache of the measured programs. True for any other processor or cache. The costs
+        of the measured programs are then not used: the prior is log-uniform up to the latency of memory.
 
     Returns
     -------

@@ -110,8 +110,8 @@ def import_files(
 ) -> list[Path]:
     """Import files of counts as recordings of a program.
 
-    Each run in the files is added to a set (a named plan of events). If the set has runs with the same events, the new
-    run is a repetition of them (a pass). Otherwise it is a further part of the set's events.
+    Each run in the files is added to a set (a named plan of events). If the set already has a run with the same events,
+    the new run repeats it (it begins another pass). Otherwise, the new run adds its events to the set.
 
     Parameters
     ----------

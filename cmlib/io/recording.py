@@ -186,8 +186,8 @@ def make_recording(
 ) -> Recording:
     """Make a Recording from counts, running shares and metadata.
 
-    The index is replaced for simulated runs and for totals of runs. Second readings of events become tables of their
-    own.
+    For simulated runs, the new index is `million_instructions`. For totals of runs, it is the number of the run. Events
+    that were counted a second time are moved to separate tables.
 
     Parameters
     ----------

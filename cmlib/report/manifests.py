@@ -221,7 +221,9 @@ def find_notebooks_with_page(folder: str | Path) -> set[str]:
 
 
 def failed_notebook_path(folder: str | Path, notebook: str) -> Path:
-    """Return the path of a notebook with a failed cell.
+    """Build the path under which a notebook is kept if one of its cells fails.
+
+    The file exists only after a failure.
 
     Parameters
     ----------

@@ -107,9 +107,9 @@ def _compare_width(computed):
 
 
 def linux_tables(events):
-    """Return Linux's generic table as a list of one, or an empty list.
+    """Return a list with Linux's generic table if the events suffice for it.
 
-    The list is empty if the events are not sufficient for all categories of its level 1.
+    The events suffice if they determine all level-1 categories of the table. Otherwise, the list is empty.
     """
     table = read_table(_LINUX)
     return [table] if _count_computable(table, set(map(spelling, events))) == len(table.parts()) else []

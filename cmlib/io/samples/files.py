@@ -35,7 +35,7 @@ class SampleError(CmlibError):
 
 
 def read_lines(out: str | Path) -> tuple[pd.DataFrame, dict]:
-    """Read stored lines and their metadata.
+    """Read the line segments that replace the samples of a run, and their metadata.
 
     Parameters
     ----------
