@@ -92,7 +92,7 @@ def test_what_a_tool_wrote_is_read(tmp_path_factory, steps):
 
 def test_another_file_is_no_stream(tmp_path):
     (tmp_path / "a.data.1.txt").write_text("# What\n1 2 3\n")
-    with pytest.raises(PublicError, match="no stream of counts: it begins with '# What"):
+    with pytest.raises(PublicError, match="not a stream of counts: it begins with '# What"):
         streams.read_stream(tmp_path / "a.data.1.txt")
 
 

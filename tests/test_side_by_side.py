@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -66,8 +67,9 @@ def test_two_run_at_a_time_and_their_pages_are_there_while_the_rest_runs(profile
     assert "01_first,jobs" in (made / "00_summary/numbers.csv").read_text()
     seen, page = (made / "seen.html").read_text(), (made / "index.html").read_text()
     assert 'href="01_first/01_first.html"' in seen and 'href="00_summary/00_summary.html"' not in seen
-    assert "running or waiting:</strong> The title of 00_summary; The title of 02_failing." in seen
-    assert "running or waiting" not in page and 'href="00_summary/00_summary.html"' in page
+    waiting = re.search(r'<details class="running".*?</details>', seen, re.DOTALL).group()
+    assert re.findall(r"<li>(.*?)</li>", waiting) == ["The title of 00_summary", "The title of 02_failing"]
+    assert 'class="running"' not in page and 'href="00_summary/00_summary.html"' in page
     assert "Failed when last run" in page and "02_failing.failed.ipynb" in page
     assert list(made.glob("*.partial*")) == []
 
@@ -80,7 +82,7 @@ def test_a_kernel_that_dies_is_told_and_the_other_notebook_is_finished(profile, 
         }
     )
     with pytest.raises(
-        report.NotebookError, match=r"01_first\.ipynb: its kernel could not be started, or died"
+        report.NotebookError, match=r"01_first\.ipynb: its kernel could not be started or died"
     ):
         report.run_profile("tiny", parameters={"jobs": 2}, results=tmp_path)
     assert {file.name for file in (tmp_path / "tiny").iterdir()} == {
