@@ -98,6 +98,8 @@ def test_every_command_has_help_with_an_example(path):
         ["record", "app", "--interval-ms", "0", "--", "true"],
         ["record", "app", "--scale", "2", "--", "true"],
         ["record", "app", "--samples", "--mode", "ocoe", "--", "true"],
+        ["record", "app", "--samples", "--events", "core", "--", "true"],
+        ["record", "app", "--samples", "--events", "cycles, all", "--", "true"],
         ["record", "app", "--samples", "--simulate", "--", "true"],
         ["record", "app", "--program", "bzip2", "--", "true"],
         ["record", "--program", "sort", "--option", "spark.local.dir"],
@@ -184,7 +186,7 @@ def test_a_program_is_recorded_and_resumed(any_perf, data):
     done = cmlib("record", "app", *SOFTWARE, "--note", "mine", "--", "sleep", "0.05")
     assert done.exit_code == 0, done.output
     assert (
-        "1 runs made, set ocoe is complete" in done.stdout and "cmlib run live -p program=app" in done.stdout
+        "1 run made, set ocoe is complete" in done.stdout and "cmlib run live -p program=app" in done.stdout
     )
     found = record.existing_runs(data / "recordings/app")
     assert list(found) == ["mlpx12-p0-00", "ocoe-p0-00"] and found["ocoe-p0-00"]["note"] == "mine"
@@ -345,5 +347,5 @@ def test_a_failing_notebook_is_told(monkeypatch):
 def test_the_store_is_made_of_the_recordings(data):
     cmlib("import", "app", RECORDED)
     done = cmlib("store", "rebuild", "--url", f"sqlite:///{data / 'mine.sqlite'}")
-    assert (done.exit_code, done.stdout) == (0, "1 runs in the store\n"), done.output
+    assert (done.exit_code, done.stdout) == (0, "1 run in the store\n"), done.output
     assert (data / "mine.sqlite").is_file()

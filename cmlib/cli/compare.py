@@ -22,6 +22,7 @@ from cmlib.cli.answers import print_json, show
 from cmlib.cli.sources import COUNTED, SIMULATED, BySource, choose_source, option, simulating_options
 from cmlib.terminal import printable, progress_bar, say
 
+# Sources (what is compared) that only this command has. Their names are the options that choose them.
 _HISTORY, _RECORDINGS = "--history", "--recordings"
 _OF_COMMANDS = (COUNTED, SIMULATED)
 _RUNS = {COUNTED: 40, SIMULATED: 2}  # default number of runs of each command
@@ -120,7 +121,7 @@ def compare(
     strict: bool,
     markdown: bool,
     as_json: bool,
-    simulated: dict | None,
+    simulated_caches: dict | None,
     recordings: bool,
     **settings: Any,
 ) -> None:
@@ -130,7 +131,11 @@ def compare(
     The exit code is 1 if NEW is slower and 0 if NEW is not slower. The exit code is 2 if the versions cannot
     be compared.
     """
-    given_sources = {_HISTORY: history is not None, _RECORDINGS: recordings, SIMULATED: simulated is not None}
+    given_sources = {
+        _HISTORY: history is not None,
+        _RECORDINGS: recordings,
+        SIMULATED: simulated_caches is not None,
+    }
     source = choose_source(context, given_sources)
     settings = {name: value for name, value in settings.items() if value is not None}
     load = settings.pop("load")
@@ -144,7 +149,7 @@ def compare(
     if source == _RECORDINGS:
         verdict = _compare_recordings(old, new, as_json, load=load, **limits)
         context.exit(_exit_code_of_recordings(verdict, any_change=any_change, strict=strict))
-    comparison = _compare_commands(old, new, source, simulated, as_json=as_json, **settings)
+    comparison = _compare_commands(old, new, source, simulated_caches, as_json=as_json, **settings)
     _print_comparison(comparison, markdown=markdown, as_json=as_json)
     context.exit(_exit_code_of_commands(comparison, any_change=any_change, strict=strict))
 

@@ -47,7 +47,7 @@ def diagnose(
     html: Path | None,
     every_blocks: int | None,
     as_json: bool,
-    simulated: dict | None,
+    simulated_caches: dict | None,
 ) -> None:
     """Find the bottlenecks of COMMAND in each interval of its run.
 
@@ -59,10 +59,11 @@ def diagnose(
         raise click.UsageError("give either a command after --, or --recorded NAME.")
     if keep and recorded:
         raise click.UsageError("--keep needs a command.")
-    source = choose_source(context, {SIMULATED: simulated is not None})
+    source = choose_source(context, {SIMULATED: simulated_caches is not None})
     if source == SIMULATED or (recorded and _is_simulated(recorded)):
-        # `simulated` maps caches to the shapes that the options name (None: this machine's).
-        answer, write_page = _diagnose_simulated(list(command), recorded, keep, every_blocks, simulated)
+        answer, write_page = _diagnose_simulated(
+            list(command), recorded, keep, every_blocks, simulated_caches
+        )
     else:
         answer, write_page = _diagnose_counted(list(command), recorded, keep)
     show(answer, "diagnose.txt.j2", as_json=as_json)

@@ -27,7 +27,7 @@ def doctor(as_json: bool) -> None:
     for finding in examination.findings:
         say(f"{finding.severity:<9}", nl=False, fg=_COLOURS[finding.severity])
         say(finding.what)
-        below = [finding.numbers] if finding.severity == "ok" else [finding.numbers, f"→ {finding.todo}"]
-        for line in filter(None, below):
+        details = [finding.numbers] if finding.severity == "ok" else [finding.numbers, f"→ {finding.todo}"]
+        for line in filter(None, details):
             say(click.wrap_text(line, 100, " " * 9, " " * 9))
     say(f"{'counters':9}{examination.offered_counters} offered, {examination.good_counters} good")

@@ -89,7 +89,7 @@ level_option = click.option(
     "--set", "set_name", help="Name of the set of runs.  [default: ocoe, mlpx12 for 12 events, or counts]"
 )
 @format_option
-@click.option("--interval-ms", type=int, help="Time between samples [ms].  [default: from the files]")
+@click.option("--interval-ms", type=int, help="Length of an interval [ms].  [default: from the files]")
 @place_option
 @count_option
 @level_option
@@ -263,5 +263,6 @@ def rebuild(url: str | None) -> None:
     from cmlib.io.store import rebuild as rebuild_store
     from cmlib.io.store import refused
 
-    say(f"{len(rebuild_store(url=url, progress=True))} runs in the store")
+    n_runs = len(rebuild_store(url=url, progress=True))
+    say(f"{write_count(n_runs, 'run')} in the store")
     say_left_out(refused(url)["reason"])

@@ -134,11 +134,11 @@ def choose_source(context: click.Context, is_chosen: dict[str, Any]) -> str:
 def simulating_options(command: Callable) -> Callable:
     """Add the options of simulation to the function of a command.
 
-    The function gets the additional argument `simulated`:
+    The function gets the additional argument `simulated_caches`:
 
     - None if ``--simulate`` was not given
-    - otherwise a dict of cache shapes ``SIZE,WAYS,LINE``, keyed by Valgrind's name of the cache. The shape
-      None stands for the cache of this machine.
+    - otherwise a dict of cache shapes ``SIZE,WAYS,LINE``, keyed by Valgrind's name of the cache. A shape is
+      None if the cache has the shape of this machine's cache.
 
     Parameters
     ----------
@@ -153,9 +153,9 @@ def simulating_options(command: Callable) -> Callable:
 
     @functools.wraps(command)
     def with_simulation(*, simulate: bool, **settings: Any) -> Any:
-        """Call the command with the argument `simulated` in place of the options."""
+        """Call the command with the argument `simulated_caches` in place of the options."""
         caches = {name: settings.pop(name.lower()) for name in _CACHES}
-        return command(simulated=caches if simulate else None, **settings)
+        return command(simulated_caches=caches if simulate else None, **settings)
 
     for name, (option_name, description) in reversed(_CACHES.items()):
         text = f"Shape of the {description} cache, for example 32K,8,64.  [default: this machine's]"

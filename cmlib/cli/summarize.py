@@ -42,7 +42,7 @@ _WIDTH = 40  # length of a bar for 100 % [characters]
 @click.option(
     "--interval-ms",
     type=click.IntRange(1, 86_400_000),
-    help="Time between samples [ms].  [default: from the file]",
+    help="Length of an interval [ms].  [default: from the file]",
 )
 @count_option
 @level_option
@@ -164,7 +164,9 @@ def _render_text(answer: dict) -> str:
 
     phases = pd.DataFrame(answer["phases"]).to_string(index=False, float_format="{:.4g}".format)
     bars = _draw_bars(answer["account"]["categories"]) if answer["account"] else []
-    totals = answer["runs"] == answer["intervals"]
+    totals = answer["runs"] == answer["intervals"]  # each run has one interval
+    # A file can contain means instead of counts. One of the remarks then says what the means are taken over, and this
+    # is shown in place of the number of runs.
     remarks = " ".join(answer["remarks"])
     means = re.search(r"(?<=Counts are )means of [^.]*runs|one operation(?=, in the mean)", remarks)
     text = template("cmlib.cli", "summarize.txt.j2").render(
