@@ -238,6 +238,24 @@ def test_a_fifo_in_the_place_of_a_notebook_s_draft_is_removed_and_not_waited_for
     assert (out / "tiny/01_small/01_small.ipynb").is_file()
 
 
+def test_a_notebook_that_does_not_save_is_refused_and_leaves_no_draft(no_kernel, small_profile):
+    out = small_profile(saving("01_small").removesuffix("r.save()"))
+    with pytest.raises(report.NotebookError, match=r"01_small\.ipynb did not save its results"):
+        report.run_profile("tiny", results=out)
+    assert [file.name for file in (out / "tiny").iterdir()] == [".lock"]
+
+
+def test_a_notebook_that_does_not_save_leaves_the_results_of_the_run_before(no_kernel, small_profile):
+    out = small_profile(saving("01_small"))
+    report.run_profile("tiny", results=out)
+    before = {file: file.read_bytes() for file in (out / "tiny/01_small").iterdir()}
+    small_profile(saving("01_small").removesuffix("r.save()"))
+    with pytest.raises(report.NotebookError, match="did not save its results"):
+        report.run_profile("tiny", results=out)
+    assert {file: file.read_bytes() for file in (out / "tiny/01_small").iterdir()} == before
+    assert not list((out / "tiny").glob("*.partial*"))
+
+
 def test_twice_in_a_row_it_leaves_the_second_s_results(no_kernel, small_profile):
     out = small_profile(saving("01_small"))
     for n_steps in (40, 50):
