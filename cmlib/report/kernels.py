@@ -22,8 +22,9 @@ from cmlib.places import yaml_beside
 from cmlib.scratch import lasting_folder
 
 _NAME = "cmlib-forked"  # name of the provisioner in pyproject.toml
-_forked = multiprocessing.get_context("forkserver")
-_forked.set_forkserver_preload(yaml_beside(__file__))
+# Processes of this kind are forked from a server process, which imports the modules first.
+_forkserver = multiprocessing.get_context("forkserver")
+_forkserver.set_forkserver_preload(yaml_beside(__file__))
 
 
 def prepare() -> None:
@@ -40,11 +41,23 @@ def prepare() -> None:
     check_interpreter(os.fsdecode(multiprocessing.spawn.get_executable()))
     set_ipython_folder()
     KernelProvisionerFactory.instance().default_provisioner_name = _NAME
-    # The folder for multiprocessing's sockets. The default folder would remain if this process is killed.
+    # Multiprocessing puts its sockets into this temporary folder. Its default folder would not be removed if this
+    # process is killed.
     process: Any = multiprocessing.current_process()
     process._config.setdefault("tempdir", str(lasting_folder()))
     with no_interrupts_inherited():
         multiprocessing.forkserver.ensure_running()
+
+
+def set_ipython_folder() -> None:
+    """Set IPYTHONDIR to a temporary folder if the folder of IPython is not writable.
+
+    IPython and Jupyter would otherwise make three temporary folders per run and not remove them.
+    """
+    ipython_folder = Path("~/.ipython").expanduser()
+    existing_folder = ipython_folder if ipython_folder.exists() else ipython_folder.parent
+    if "IPYTHONDIR" not in os.environ and not os.access(existing_folder, os.W_OK):
+        os.environ["IPYTHONDIR"] = str(lasting_folder())
 
 
 def kill_all() -> None:
@@ -82,7 +95,7 @@ class ForkedKernel(LocalProvisioner):
         return self.connection_info
 
 
-class _Kernel(_forked.Process):  # type: ignore[name-defined]
+class _Kernel(_forkserver.Process):  # type: ignore[name-defined]
     """Process of a kernel, with the methods of :class:`subprocess.Popen` that Jupyter calls."""
 
     stdin = stdout = stderr = None
@@ -107,28 +120,21 @@ def _serve(arguments: list[str], env: dict[str, str], cwd: str | None) -> None:
     from ipykernel.kernelapp import IPKernelApp
 
     os.setsid()  # Jupyter's client sends signals to the process group
+    # Jupyter interrupts kernels by SIGINT. prepare() has blocked this signal in the server process, and a forked
+    # process inherits that.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.environ.clear()
     os.environ.update(env)
-    # Suppress a warning when the resources of a killed kernel's workers are cleaned up.
+    # The worker processes of a kernel share semaphores. If the kernel is killed, Python's resource tracker removes
+    # them and prints a warning, which is suppressed.
     filters = [env.get("PYTHONWARNINGS"), "ignore:resource_tracker"]
     os.environ["PYTHONWARNINGS"] = ",".join(filter(None, filters))
     if cwd:
         os.chdir(cwd)
-    sys.path[:] = [folder for folder in sys.path if folder]  # without the working directory
+    # The path "" is the working directory. Its files could be imported in place of modules.
+    sys.path[:] = [folder for folder in sys.path if folder]
     threading.Thread(target=_end_with_parent, daemon=True).start()
     IPKernelApp.launch_instance(argv=arguments)
-
-
-def set_ipython_folder() -> None:
-    """Set IPYTHONDIR to a temporary folder if the home folder is not writable.
-
-    Otherwise, IPython and Jupyter would make three temporary folders per run and not remove them.
-    """
-    ipython_folder = Path("~/.ipython").expanduser()
-    existing_folder = ipython_folder if ipython_folder.exists() else ipython_folder.parent
-    if "IPYTHONDIR" not in os.environ and not os.access(existing_folder, os.W_OK):
-        os.environ["IPYTHONDIR"] = str(lasting_folder())
 
 
 def _end_with_parent() -> None:

@@ -105,7 +105,7 @@ def _export_page(
 
 
 def _find_page(target: str, resources: dict) -> str:
-    """Return the address of the page for a link, or "" if there is none.
+    """Return the address of the page for a link, or "" if the target has no page.
 
     `resources` contains the file with the link (`source`) and the notebooks with pages (`pages`). A linked
     document is added to `documents`.

@@ -103,7 +103,7 @@ def read_answer(notebook: str | Path) -> tuple[str, str]:
 
 
 def _find_question(text: str) -> str:
-    """Return a text up to its first question mark, or its first sentence if there is none."""
+    """Return a text up to its first question mark, or its first sentence if it asks nothing."""
     sentences = _END_OF_SENTENCE.split(text)
     for number, sentence in enumerate(sentences, start=1):
         if sentence.endswith("?"):

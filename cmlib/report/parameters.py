@@ -75,9 +75,9 @@ def read_heading(notebook: str | Path) -> tuple[str, str]:
     Returns
     -------
     title : str
-        First heading, or the file name if there is none.
+        First heading. Without a heading, the file name.
     question : str
-        Text after ``**Question.**``. Empty if there is none.
+        Text after ``**Question.**``. Empty if the notebook does not contain this mark.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def _read_declarations(text: str, limits: dict) -> dict[str, Parameter]:
 
 
 def _read_limits(name: str, cells: list[dict]) -> dict:
-    """Read the dict ``limits`` of a notebook, keyed by parameter. Empty if there is none."""
+    """Read the dict ``limits`` of a notebook, keyed by parameter. Empty if it is missing."""
     for cell in cells:
         if cell["cell_type"] == "code" and (line := _LIMITS.search(cell["text"])):
             try:

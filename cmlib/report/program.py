@@ -135,7 +135,7 @@ def read_summaries(folder: Path) -> dict[str, dict]:
     Returns
     -------
     dict of str to dict
-        Summaries keyed by program. Empty if there are none.
+        Summaries keyed by program. Empty if no summaries were written.
     """
     files = [folder / SUMMARIES] if (folder / SUMMARIES).is_file() else sorted(folder.glob(f"*/{SUMMARIES}"))
     summaries = {}
