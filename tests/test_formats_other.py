@@ -288,7 +288,7 @@ def test_metrics_of_a_table_are_kept():
     [
         ("5", "line 3 has 1 cells"),
         ("5,6,7", "line 3 has 3 cells"),
-        ("5,-6", "'-6' in column 'instructions' is no count"),
+        ("5,-6", "'-6' in column 'instructions' is not a count"),
         ("5,inf", "'inf'"),
         ("5,1e400", "'1e400'"),
         ("5,true", "'true'"),

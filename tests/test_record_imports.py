@@ -131,7 +131,7 @@ def test_a_start_in_words_nobody_reads_is_unknown(tmp_path):
         (b"PK\x03\x04".ljust(30, b"\0") + b"[Content_Types].xml", ".*is a spreadsheet"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".*is a spreadsheet"),
         *((begin, ".*is a table in a binary format") for begin in (b"PAR1\x15\4", b"\x89HDF\r\n")),
-        (b"version https://git-lfs.github.com/spec/v1\noid", ".*is what Git LFS keeps"),
+        (b"version https://git-lfs.github.com/spec/v1\noid", ".*is a placeholder of Git LFS"),
         *(
             ("time,cycles\n1,2\n2,3\n".encode(coding), ".*is text in UTF-16 or UTF-32")
             for coding in ("utf-16-le", "utf-16-be", "utf-32")

@@ -1,8 +1,9 @@
-"""What AWS's APerf records of counters: a time, then lines ``cpu metric; numerator; denominator;scale``.
+"""Read recordings of APerf, a tool of AWS.
 
-In APerf's own file, the time stands in a binary header before the first line of a second; where only the text was kept,
-it stands in a line of its own. Each line is a group of counters that took turns with the others and was not scaled, so
-that only its ratio is meant.
+APerf writes a time per second, and then a line ``cpu metric; numerator; denominator;scale`` for each metric. In APerf's
+own file, the time is in a binary header before the first line of the second. In a text, the time is a separate line.
+
+APerf counts the metrics at different times, and does not extrapolate the counts. So only the ratio of a line is valid.
 """
 
 import re
@@ -15,9 +16,14 @@ from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOption
 
 _MOST_PER_LINE = 100_000  # characters
 
+# Numerator and denominator, keyed by metric
+_Metrics = dict[str, tuple[int, int]]
+# Time of each second, and its metrics, keyed by CPU
+_Seconds = list[tuple[str, dict[int, _Metrics]]]
+
 
 class APerf:
-    """Seconds of metrics by CPU."""
+    """Reader for metrics per second and CPU."""
 
     name = "aperf"
     recorded_by = "aperf record: perf_stat_….bin"
@@ -25,7 +31,7 @@ class APerf:
 
     _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z")
     # 0 stall-frontend-pkc; 15789705 123; 59503752;1000
-    # Numbers have a blank between them; otherwise digits could be divided among them in very many ways.
+    # A blank between numbers is required. Otherwise digits could be divided into numbers in very many ways.
     _NUMBERS = r" {0,8}[0-9]{1,20}+(?: {1,8}[0-9]{1,20}+){0,39}"
     _LINE = re.compile(
         r"(?P<cpu>[0-9]{1,5}) (?P<metric>[A-Za-z][\w-]{0,80});"
@@ -35,7 +41,7 @@ class APerf:
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if a time and a line of a metric stand in the first 1,000 characters."""
+        """Return True if the first 1,000 characters contain a time and a line with a metric."""
         head = text[:1000]
         if ";" not in head or not cls._TIME.search(head):
             return False
@@ -43,20 +49,39 @@ class APerf:
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read the seconds.
+        """Read the counts per second and CPU.
 
-        Cycles and instructions are those of the metric ``ipc``. The others are the ratios of their numerators times
-        these: of cycles where the metric is ``-pkc``, per thousand cycles; else of instructions.
+        The metric ``ipc`` has the cycles and instructions. Counts of other metrics are computed: the ratio of the
+        metric is multiplied by the cycles if its name ends in ``pkc``, and by the instructions otherwise.
 
         Raises
         ------
         FormatError
-            If a line is damaged, a time is none, or a CPU's second has no ``ipc``.
+            If a line or a time is damaged, times do not increase, or a CPU has no ``ipc`` in a second.
         """
-        seconds: list[tuple[str, dict]] = []
+        seconds = cls._parse_lines(text)
+        if not seconds:
+            raise FormatError("no time was found. For example, 2026-01-30T08:27:33Z.")
+        begin_ns, ends = cls._find_ends([time for time, _ in seconds])
+        rows = []
+        for end, (time, metrics_by_cpu) in zip(ends, seconds, strict=True):
+            for cpu, metrics in metrics_by_cpu.items():
+                rows.extend((end, f"CPU{cpu}", *count) for count in cls._compute_counts(metrics, time, cpu))
+        if not rows:
+            raise FormatError("no line with a metric was found.")
+        columns = dict(zip(("time_s", "place", "event", "value"), zip(*rows, strict=True), strict=True))
+        note = "Metrics were counted at different times: counts are ratios times the cycles or instructions of ipc."
+        return Readings((Program(make_counts(columns)),), begin_ns=begin_ns, notes=(note,))
+
+    @classmethod
+    def _parse_lines(cls, text: str) -> _Seconds:
+        """Parse the metrics of each second."""
+        seconds: _Seconds = []
         for number, line in enumerate(text.split("\n"), 1):
             if len(line) > _MOST_PER_LINE:
-                raise FormatError(f"line {number} has {len(line):,} characters, more than a metric needs.")
+                raise FormatError(
+                    f"line {number} has {len(line):,} characters, and at most {_MOST_PER_LINE:,} are supported."
+                )
             time = cls._TIME.search(line)
             if time:
                 seconds.append((time[0], {}))
@@ -66,37 +91,33 @@ class APerf:
             metric = cls._LINE.fullmatch(row)
             if metric is None or not seconds:
                 raise FormatError(f"line {number} is not CPU metric; counts; counts;scale: {row[:80]!r}.")
-            counts = tuple(
+            numerator, denominator = (
                 sum(map(int, numbers.split())) for numbers in metric.group("numerator", "denominator")
             )
-            seconds[-1][1].setdefault(int(metric["cpu"]), {})[metric["metric"]] = counts
-        if not seconds:
-            raise FormatError("there is no time such as 2026-01-30T08:27:33Z.")
+            seconds[-1][1].setdefault(int(metric["cpu"]), {})[metric["metric"]] = numerator, denominator
+        return seconds
+
+    @staticmethod
+    def _find_ends(times: list[str]) -> tuple[int, np.ndarray]:
+        """Return the start of the recording [ns since 1970] and the ends of its intervals since then [s]."""
         try:
-            clock = pd.to_datetime([time for time, _ in seconds], format="ISO8601")
+            clock = pd.to_datetime(times, format="ISO8601")
         except ValueError as error:
-            raise FormatError(f"a time is none: {str(error)[:80]}") from None
-        ends = (clock - clock[0]).total_seconds().to_numpy()
-        steps = np.diff(ends)
+            raise FormatError(f"a time is damaged: {str(error)[:80]}") from None
+        begins = (clock - clock[0]).total_seconds().to_numpy()
+        steps = np.diff(begins)
         if (steps <= 0).any():
-            raise FormatError("times go back or stand still: save each recording in a file of its own.")
+            raise FormatError("times do not increase. Save each recording in a separate file.")
         step = float(np.median(steps)) if len(steps) else 1.0
-        rows = []
-        for end, (time, by_cpu) in zip(ends + step, seconds, strict=True):
-            for cpu, metrics in by_cpu.items():
-                rows.extend((end, f"CPU{cpu}", *count) for count in cls._work_out(metrics, time, cpu))
-        if not rows:
-            raise FormatError("there is no line of a metric.")
-        columns = dict(zip(("time_s", "place", "event", "value"), zip(*rows, strict=True), strict=True))
-        begin_ns = clock[0].value - round(step * 1e9)
-        note = "Each metric was counted in turns of its own: counts are ratios times those of ipc."
-        return Readings((Program(make_counts(columns)),), begin_ns=begin_ns, notes=(note,))
+        return clock[0].value - round(step * 1e9), begins + step
 
     @classmethod
-    def _work_out(cls, metrics: dict[str, tuple[int, int]], time: str, cpu: int) -> list[tuple[str, float]]:
-        """Work out the counts of a CPU's second from its ratios."""
+    def _compute_counts(cls, metrics: _Metrics, time: str, cpu: int) -> list[tuple[str, float]]:
+        """Compute the counts of a CPU in a second from its ratios."""
         if "ipc" not in metrics:
-            raise FormatError(f"CPU {cpu} has no ipc at {time}, on which its other metrics are based.")
+            raise FormatError(
+                f"CPU {cpu} has no metric ipc at {time}. It is needed for the counts of its other metrics."
+            )
         instructions, cycles = metrics["ipc"]
         counts = [("instructions", float(instructions)), ("cycles", float(cycles))]
         for metric, (numerator, denominator) in metrics.items():

@@ -18,7 +18,7 @@ import numpy as np
 from cmlib.io.formats.readings import FormatError
 
 SEPARATORS = (",", ";", "\t", "|")
-HEADING_LIMIT = 200_000  # characters at the beginning of a text in which its heading and first row must stand
+HEADING_LIMIT = 200_000  # characters at the beginning of a text that contain the heading and the first row
 
 NOT_SUPPORTED = "<not supported>"
 NOT_COUNTED_CELLS = frozenset(["", "<not counted>", NOT_SUPPORTED])
@@ -56,7 +56,7 @@ _CLOCK = re.compile(r"(?:([0-9]{1,5}):)?([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,9})
 # Times without a unit that are larger than this many are since 1970, in ns, µs or ms; seconds from EPOCH_S on.
 _SINCE_1970 = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
 EPOCH_S = 1e8
-MOST_CELLS = 20_000_000  # of a table; one cell takes about 60 bytes while it is read
+MOST_CELLS = 20_000_000  # Reading a cell takes about 60 bytes.
 
 
 class Heading(NamedTuple):
@@ -127,7 +127,9 @@ class TableFormat(ABC):
         """Return the heading of a text. FormatError if it does not have the columns of this format."""
         heading = find_heading(text)
         if heading is None or not cls.has_columns(heading):
-            raise FormatError(f"line 1 is no heading of {cls.name}. It is recorded by `{cls.recorded_by}`.")
+            raise FormatError(
+                f"line 1 is not a heading of {cls.name}. This format is recorded by `{cls.recorded_by}`."
+            )
         return heading
 
 
@@ -250,7 +252,7 @@ def _check_size(text: str, heading: Heading) -> None:
     n_cells = len(heading.names) * (text.count("\n") + 1 - heading.n_lines)
     if n_cells > MOST_CELLS:
         raise FormatError(
-            f"the table has about {n_cells:,} cells, and {MOST_CELLS:,} are read at most. Split it, or leave out "
+            f"the table has about {n_cells:,} cells, and {MOST_CELLS:,} are read at most. Split it or remove "
             "columns."
         )
 
@@ -290,7 +292,7 @@ def parse_counts(cells: Sequence[str], lines: Sequence[int], name: str) -> np.nd
         elif is_missing(cell):
             counts[k] = nan
         else:
-            raise FormatError(f"line {lines[k]}: {cell[:40]!r} in column {name!r} is no count.")
+            raise FormatError(f"line {lines[k]}: {cell[:40]!r} in column {name!r} is not a count.")
     return counts
 
 

@@ -1,4 +1,6 @@
-"""Read the output of likwid-perfctr and likwid-mpirun: tables, CSV (``-O``) and timelines (``-t``).
+"""Read the output of likwid-perfctr and likwid-mpirun.
+
+There are three formats: tables, CSV (``-O``) and timelines (``-t``). Tables and CSV have the same content.
 
 ``-`` or ``nan`` means that a place has no such counter. For example, only one hardware thread per socket counts the
 memory controller. The event is not supported at the other places.
@@ -8,6 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from math import nan
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,15 +27,15 @@ from cmlib.io.formats.readings import (
 
 _PROCESSOR = re.compile(r"^CPU (name|type):[ \t,]*(.*?)[ \t,]*$", re.MULTILINE)
 _NUMBER = re.compile(r"[0-9]{1,300}(?:\.[0-9]{1,300})?(?:e[+-]?[0-9]{1,2})?", re.IGNORECASE)
-_NO_UNIT = frozenset(["-", "nan", "-nan", ""])
-_QUOTIENT_OF_NOTHING = frozenset(["inf", "-inf"])
+_NOT_COUNTED = frozenset(["-", "nan", "-nan", ""])
+_INFINITE = frozenset(["inf", "-inf"])  # metrics that were divided by zero
 
 # Region copy, Group 1: L2     (in tables)
 _TABLE_REGION = re.compile(r"Region:? (.{1,1000}?), Group [0-9]+")
 # TABLE,Region copy,Group 1 Raw,L2,3,     (as CSV)
 _CSV_REGION = re.compile(r"TABLE,Region (.{1,1000}?), ?Group [0-9]+")
 _RUNTIME = frozenset(["RDTSC Runtime [s]", "Runtime (RDTSC) [s]"])
-# FIXC0, PMC3, MBOX0C1, TMA2: a counter
+# Counters, for example FIXC0, PMC3, MBOX0C1 or TMA2
 _COUNTER = re.compile(r"[A-Z]+[0-9][A-Z0-9]{0,20}(?::.{0,200})?|TSC")
 _STATISTICS = ["Sum", "Min", "Max", "Avg"]
 
@@ -43,17 +46,29 @@ def _find_processor(text: str) -> str:
     return ", ".join(fields[key] for key in ("name", "type") if fields.get(key))
 
 
-def _parse_number(cell: str, line: int, others: frozenset[str] = frozenset()) -> float:
-    """Parse a count. NaN if the place has no such counter."""
+def _parse_number(cell: str, line: int, is_metric: bool = False) -> float:
+    """Parse a count or a metric. NaN if the place has no such counter, or the metric is infinite."""
     if _NUMBER.fullmatch(cell):
         return float(cell)
-    if cell.lower() in _NO_UNIT or cell.lower() in others:
+    if cell.lower() in _NOT_COUNTED or (is_metric and cell.lower() in _INFINITE):
         return nan
-    raise FormatError(f"line {line}: {cell[:40]!r} is no count of likwid.")
+    raise FormatError(f"line {line}: {cell[:40]!r} is not a number.")
 
 
 class _Table:
-    """A table of counts, with the table of metrics below it."""
+    """A table of counts, with the table of metrics below it.
+
+    Attributes
+    ----------
+    places : list of str
+        Hardware threads. For example, ``Core 0``.
+    seconds : float
+        Elapsed time [s]. NaN if unknown.
+    counts : list of (str, str, float, bool)
+        Place with counter, event, count, and whether the counter exists.
+    metrics : list of (str, str, float)
+        Place, name and value.
+    """
 
     def __init__(self, places: list[str], seconds: float):
         self.places, self.seconds = places, seconds
@@ -74,26 +89,103 @@ class _Table:
     def add_metrics(self, cells: list[str], line: int) -> None:
         """Add a row ``metric, value, …``."""
         values = cells[max(1, len(cells) - len(self.places)) :]
-        name = "|".join(
-            cells[: -len(values)]
-        )  # a metric's name may have the mark between cells: L3|MEM bandwidth
+        # A name can contain the separator. For example, L3|MEM bandwidth.
+        name = "|".join(cells[: -len(values)])
         self._check_length(values, cells, line)
         if name in _RUNTIME:
             self.seconds = _find_longest(values) if np.isnan(self.seconds) else self.seconds
             return
         for place, cell in zip(self.places, values, strict=True):
-            self.metrics.append((place, name, _parse_number(cell, line, _QUOTIENT_OF_NOTHING)))
+            self.metrics.append((place, name, _parse_number(cell, line, is_metric=True)))
 
     def _check_length(self, values: list[str], cells: list[str], line: int) -> None:
+        """Raise FormatError if a row has more or fewer values than the table has places."""
         if len(values) != len(self.places):
             raise FormatError(
-                f"line {line} has {len(values)} values, and its table has {len(self.places)} columns for them: "
+                f"line {line} has {len(values)} values, but its table has {len(self.places)} places: "
                 f"{' '.join(cells)[:80]!r}."
             )
 
 
+class _TableParser:
+    """Parser of the rows of all tables.
+
+    Attributes
+    ----------
+    tables : dict of str to list of _Table
+        Tables of counts, keyed by region.
+    """
+
+    def __init__(self) -> None:
+        self.tables: dict[str, list[_Table]] = {}
+        self._region = ""
+        self._table: _Table | None = None  # the last table of counts in this region
+        self._seconds = nan  # elapsed time above the next table
+        self._kind = ""  # kind of the next rows: "counts", "metrics", "statistics", or "" outside of tables
+
+    def begin_region(self, region: str) -> None:
+        """Begin a region. The next tables belong to it."""
+        if region != self._region:
+            self._table = None
+        self._region, self._seconds, self._kind = region, nan, ""
+
+    def end_table(self) -> None:
+        """End a table."""
+        self._kind = ""
+
+    def parse_row(self, cells: list[str], number: int, line: str) -> None:
+        """Parse a row. FormatError if a row of counts has no heading."""
+        if not self._parse_heading(cells) and not self._parse_values(cells, number):
+            self._kind = ""
+            if _is_row_of_counts(cells):
+                raise FormatError(f"line {number} is a row of counts without a heading: {line[:80]!r}.")
+
+    def _parse_heading(self, cells: list[str]) -> bool:
+        """Parse a heading. Return False if the row is not a heading."""
+        if cells[0] in ("Event", "Metric") and cells[-4:] == _STATISTICS:
+            self._kind = "statistics"
+        elif cells[:2] == ["Event", "Counter"]:
+            self._table = _Table(cells[2:], self._seconds)
+            self.tables.setdefault(self._region, []).append(self._table)
+            self._kind, self._seconds = "counts", nan
+        elif cells[0] == "Metric":
+            has_same_places = self._table is not None and cells[1:] == self._table.places
+            self._kind = "metrics" if has_same_places else "statistics"
+        else:
+            return False
+        return True
+
+    def _parse_values(self, cells: list[str], number: int) -> bool:
+        """Parse a row below a heading, or an elapsed time. Return False if the row is of another kind."""
+        if self._table is not None and self._kind == "counts" and _is_row_of_counts(cells):
+            self._table.add_counts(cells, number)
+        elif self._table is not None and self._kind == "metrics" and _is_row_of_metrics(cells):
+            self._table.add_metrics(cells, number)
+        elif cells[0] in _RUNTIME:
+            self._seconds = _find_longest(cells[1:])
+        else:
+            return self._kind == "statistics"
+        return True
+
+
+def _is_row_of_counts(cells: list[str]) -> bool:
+    """Return True for a row ``event, counter, count, …``."""
+    return len(cells) > 2 and _COUNTER.fullmatch(cells[1]) is not None
+
+
+def _is_row_of_metrics(cells: list[str]) -> bool:
+    """Return True for a row that can have metrics. Rows ``TABLE, …`` and ``STRUCT, …`` have none."""
+    return len(cells) > 1 and cells[0] not in ("TABLE", "STRUCT")
+
+
 class _TableReader(ABC):
-    """Reader of the tables, whose lines are split into cells by a format's `split_line`."""
+    """Base class of the readers of tables and CSV.
+
+    Attributes
+    ----------
+    region : re.Pattern
+        Pattern of the name of a region above a table.
+    """
 
     region: re.Pattern
 
@@ -109,52 +201,27 @@ class _TableReader(ABC):
         Raises
         ------
         FormatError
-            If a row has another number of cells than its heading, a row of counts has no heading, a cell is no count,
-            or there is no table of counts.
+            If a row has more or fewer cells than its heading, a row of counts has no heading, a cell is not a count,
+            or no table of counts was found.
         """
-        tables: dict[str, list[_Table]] = {}
-        region, seconds = "", nan
-        table: _Table | None = None
-        kind = ""  # of the rows to come: "counts", "metrics", "statistics" or ""
+        parser = _TableParser()
         for number, line in enumerate(text.splitlines(), 1):
-            if found := cls.region.match(line):
-                if found[1].strip() != region:
-                    table = None
-                region, seconds, kind = found[1].strip(), nan, ""
+            if region := cls.region.match(line):
+                parser.begin_region(region[1].strip())
                 continue
             cells = cls.split_line(line)
-            if cells is None:
-                if not line.startswith("+"):
-                    kind = ""
-            elif cells[0] in ("Event", "Metric") and cells[-4:] == _STATISTICS:
-                kind = "statistics"
-            elif cells[:2] == ["Event", "Counter"]:
-                kind, table, seconds = "counts", _Table(cells[2:], seconds), nan
-                tables.setdefault(region, []).append(table)
-            elif cells[0] == "Metric":
-                kind = "metrics" if table is not None and cells[1:] == table.places else "statistics"
-            elif table is not None and kind == "counts" and len(cells) > 2 and _COUNTER.fullmatch(cells[1]):
-                table.add_counts(cells, number)
-            elif (
-                table is not None
-                and kind == "metrics"
-                and len(cells) > 1
-                and cells[0] not in ("TABLE", "STRUCT")
-            ):
-                table.add_metrics(cells, number)
-            elif cells[0] in _RUNTIME:
-                seconds = _find_longest(cells[1:])
-            elif kind != "statistics":
-                kind = ""
-                if len(cells) > 2 and _COUNTER.fullmatch(cells[1]):
-                    raise FormatError(f"line {number} is a row of counts without a heading: {line[:80]!r}.")
-        if not tables:
-            raise FormatError("there is no table that begins with Event and Counter.")
-        programs = tuple(cls._make_program(name, of_region, len(text)) for name, of_region in tables.items())
+            if cells is not None:
+                parser.parse_row(cells, number, line)
+            elif not line.startswith("+"):
+                parser.end_table()
+        if not parser.tables:
+            raise FormatError("no table that begins with Event and Counter was found.")
+        programs = tuple(cls._make_program(name, tables, len(text)) for name, tables in parser.tables.items())
         return Readings(programs, _find_processor(text))
 
     @staticmethod
     def _make_program(region: str, tables: list[_Table], length: int) -> Program:
+        """Make the program of a region. `length` is the length of the text [characters]."""
         counts = [(run, *row) for run, table in enumerate(tables, 1) for row in table.counts]
         metrics = [(run, *row) for run, table in enumerate(tables, 1) for row in table.metrics]
         count_columns = _transpose(counts, ("run", "place", "event", "value", "supported"))
@@ -168,18 +235,18 @@ class _TableReader(ABC):
 
 
 def _transpose(rows: list[tuple], names: tuple[str, ...]) -> dict[str, tuple]:
-    """Make columns of rows."""
+    """Convert rows to columns, keyed by name."""
     columns = zip(*rows, strict=True) if rows else ((),) * len(names)
     return dict(zip(names, columns, strict=True))
 
 
 def _find_longest(cells: list[str]) -> float:
-    """Return the longest time in some cells [s]. NaN if not found."""
+    """Return the longest time in cells [s]. NaN if no cell is a number."""
     return max((float(cell) for cell in cells if _NUMBER.fullmatch(cell)), default=nan)
 
 
 class LikwidTables(_TableReader):
-    """Tables drawn with lines."""
+    """Reader for tables that are drawn with ``|`` and ``+``."""
 
     name = "likwid-tables"
     recorded_by = "likwid-perfctr -C 0-3 -g L2 COMMAND; likwid-mpirun"
@@ -188,7 +255,7 @@ class LikwidTables(_TableReader):
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if a line begins a table of events and counters."""
+        """Return True if the text has the heading of a table of counts."""
         if "|" not in text or "Counter" not in text:
             return False
         return bool(re.search(r"^\| {0,200}Event {0,200}\| {0,200}Counter {0,200}\|", text, re.MULTILINE))
@@ -203,7 +270,7 @@ class LikwidTables(_TableReader):
 
 
 class LikwidCsv(_TableReader):
-    """The same tables as CSV."""
+    """Reader for CSV (``-O``)."""
 
     name = "likwid-csv"
     recorded_by = "likwid-perfctr -O -C 0-3 -g L2 COMMAND"
@@ -212,7 +279,7 @@ class LikwidCsv(_TableReader):
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if a line begins a table of events and counters."""
+        """Return True if the text has the heading of a table of counts."""
         return "Event,Counter," in text and bool(re.search(r"^Event,Counter,(?!Sum,)", text, re.MULTILINE))
 
     @staticmethod
@@ -226,8 +293,47 @@ class LikwidCsv(_TableReader):
         return cells
 
 
+class _Line(NamedTuple):
+    """Values of one group at one time.
+
+    Attributes
+    ----------
+    group : int
+        Number of the group, from 1.
+    end : float
+        Time since the start [s].
+    values : ndarray of float, shape (n_names, n_threads)
+        One row per event or metric, one column per hardware thread.
+    """
+
+    group: int
+    end: float
+    values: np.ndarray
+
+
+class _Timeline(NamedTuple):
+    """Content of a timeline.
+
+    Attributes
+    ----------
+    names : dict of int to list of str
+        Names of events or metrics, keyed by group.
+    kinds : set of str
+        Kinds of values: "event", "metrics" or both.
+    lines : list of _Line
+    """
+
+    names: dict[int, list[str]]
+    kinds: set[str]
+    lines: list[_Line]
+
+
 class LikwidTimeline:
-    """Lines by interval: ``1 2 4 0.500 …``, below ``# GID|EventCount|…``, which names what each group counts."""
+    """Reader for timelines (``-t``).
+
+    A heading ``# GID|EventCount|…`` names the events of a group. A line ``1 2 4 0.500 …`` contains the values of a
+    group.
+    """
 
     name = "likwid-timeline"
     recorded_by = (
@@ -244,7 +350,9 @@ class LikwidTimeline:
     _ROW = re.compile(
         r"[ \t]{0,40}([0-9]{1,4})([ ,])([0-9]{1,4})\2([0-9]{1,5})\2([0-9]{1,12}(?:\.[0-9]{1,20})?)\2(.+)"
     )
-    _WHOLE = 0.995  # a line's clock and its counters' differ by so little
+    _COMPLETE = (
+        0.995  # A larger running share is 1. The clocks of a line and of its counters differ slightly.
+    )
 
     @classmethod
     def sniff(cls, text: str) -> bool:
@@ -255,85 +363,96 @@ class LikwidTimeline:
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read the intervals.
+        """Read the counts of each interval.
 
-        Groups take turns, a line each. A turn of all groups is an interval, and counts are extrapolated by the share
-        of it in which their group was counted. A group of likwid's own prints metrics, which are read as such.
+        Several groups take turns, with one line per turn. Then an interval consists of one turn of each group. The
+        running share is the fraction of the interval in which the group was counted. Counts are divided by it.
+        Predefined groups of likwid print metrics without counts.
 
         Raises
         ------
         FormatError
-            If a line has other cells than its group's heading names, or groups of counts and of metrics are mixed.
+            If a line has more or fewer values than its heading, or the headings are not all of counts or all of
+            metrics.
         """
-        names, kinds, lines = {}, set(), []
-        all_lines = text.splitlines()
-        for number, line in enumerate(all_lines, 1):
-            if heading := cls._HEADING.fullmatch(line):
-                names[len(names) + 1] = heading[3].rstrip().split(heading[2])
-                kinds.add(heading[1].lower())
-            elif row := cls._ROW.fullmatch(line):
-                group, n_events, n_threads = int(row[1]), int(row[3]), int(row[4])
-                cells = row[6].rstrip().split(row[2])
-                if len(cells) != n_events * n_threads or len(names.get(group, ())) != n_events:
-                    if number == len(all_lines) and not text.endswith("\n"):
-                        continue  # the recording was cut off here
-                    raise FormatError(
-                        f"line {number} has {len(cells)} values of group {group}, which are not those that the "
-                        f"headings and its own numbers say: {line[:80]!r}."
-                    )
-                others = _QUOTIENT_OF_NOTHING if kinds == {"metrics"} else frozenset()
-                values = np.array([_parse_number(cell, number, others) for cell in cells])
-                lines.append((group, float(row[5]), values.reshape(n_events, n_threads)))
-        if len(kinds) != 1:
+        timeline = cls._parse_lines(text)
+        if len(timeline.kinds) != 1:
             raise FormatError(
-                "headings of events and of metrics are mixed: record one kind of groups at a time."
+                "the file needs headings of either events or metrics. Record one kind of groups at a time."
             )
-        if not lines:
+        if not timeline.lines:
             raise FormatError(
-                "there are headings of likwid-perfctr -t, and no line of counts below them. likwid writes these lines "
-                "to standard error: record with 2>&1."
+                "no counts follow the headings of likwid-perfctr -t. likwid writes counts to standard error. Record "
+                "with 2>&1."
             )
         processor = _find_processor(text)
-        if kinds == {"metrics"}:
-            note = "likwid printed metrics and no counts. For counts, record events: -g EVENT:COUNTER,…"
-            program = Program(
-                make_counts({"event": [], "value": []}), metrics=_join(cls._metrics(lines, names), "name")
-            )
+        if timeline.kinds == {"metrics"}:
+            metrics = _join(cls._iter_metrics(timeline), "name")
+            program = Program(make_counts({"event": [], "value": []}), metrics=metrics)
+            note = "likwid printed metrics without counts. For counts, record events: -g EVENT:COUNTER,…"
             return Readings((program,), processor, notes=(note,))
         notes = []
-        if len(names) > 1:
-            notes.append(f"{len(names)} groups took turns: counts are extrapolated to a turn of all of them.")
-        return Readings((Program(_join(cls._counts(lines, names), "event")),), processor, notes=tuple(notes))
+        if len(timeline.names) > 1:
+            notes.append(
+                f"{len(timeline.names)} groups took turns. Counts are extrapolated to one turn of all groups."
+            )
+        program = Program(_join(cls._iter_counts(timeline), "event"))
+        return Readings((program,), processor, notes=tuple(notes))
 
     @classmethod
-    def _counts(cls, lines: list[tuple], names: dict[int, list[str]]) -> Iterator[dict]:
-        """Iterate over columns of counts, one set per turn and group."""
-        groups = {group for group, _, _ in lines}
-        begin, previous, turn = 0.0, 0.0, {}
-        for group, end, values in lines:
-            if group in turn:
-                turn = {}
-            turn[group] = (end - previous, values)
-            previous = end
-            if len(turn) < len(groups):
+    def _parse_lines(cls, text: str) -> _Timeline:
+        """Parse headings and values. An incomplete last line is ignored if the text does not end with a newline."""
+        timeline = _Timeline({}, set(), [])
+        lines = text.splitlines()
+        for number, line in enumerate(lines, 1):
+            if heading := cls._HEADING.fullmatch(line):
+                timeline.names[len(timeline.names) + 1] = heading[3].rstrip().split(heading[2])
+                timeline.kinds.add(heading[1].lower())
+            elif row := cls._ROW.fullmatch(line):
+                group, n_names, n_threads = int(row[1]), int(row[3]), int(row[4])
+                cells = row[6].rstrip().split(row[2])
+                if len(cells) != n_names * n_threads or len(timeline.names.get(group, ())) != n_names:
+                    if number == len(lines) and not text.endswith("\n"):
+                        continue  # the recording was cut off
+                    raise FormatError(
+                        f"line {number} has {len(cells)} values of group {group}. This does not match the heading of "
+                        f"the group or the line's own numbers of events and threads: {line[:80]!r}."
+                    )
+                is_metric = timeline.kinds == {"metrics"}
+                values = np.array([_parse_number(cell, number, is_metric) for cell in cells])
+                timeline.lines.append(_Line(group, float(row[5]), values.reshape(n_names, n_threads)))
+        return timeline
+
+    @classmethod
+    def _iter_counts(cls, timeline: _Timeline) -> Iterator[dict]:
+        """Iterate over columns of counts, one set per interval and group. An incomplete last interval is ignored."""
+        groups = {line.group for line in timeline.lines}
+        begin, previous_end = 0.0, 0.0
+        turns: dict[int, tuple[float, np.ndarray]] = {}  # length [s] and values, keyed by group
+        for group, end, values in timeline.lines:
+            if group in turns:
+                turns = {}
+            turns[group] = (end - previous_end, values)
+            previous_end = end
+            if len(turns) < len(groups):
                 continue
             length = end - begin
-            for member, (seconds, of_member) in turn.items():
+            for turn_group, (seconds, counts) in turns.items():
                 share = seconds / length if length > 0 else 0.0
-                share = 1.0 if share > cls._WHOLE else share
-                value = of_member / share if share else np.full_like(of_member, nan)
-                yield _as_columns(end, names[member], value) | {"running": share}
-            begin, turn = end, {}
+                share = 1.0 if share > cls._COMPLETE else share
+                extrapolated = counts / share if share else np.full_like(counts, nan)
+                yield _make_columns(end, timeline.names[turn_group], extrapolated) | {"running": share}
+            begin, turns = end, {}
 
     @staticmethod
-    def _metrics(lines: list[tuple], names: dict[int, list[str]]) -> Iterator[dict]:
+    def _iter_metrics(timeline: _Timeline) -> Iterator[dict]:
         """Iterate over columns of metrics, one set per line."""
-        for group, end, values in lines:
-            yield _as_columns(end, names[group], values)
+        for group, end, values in timeline.lines:
+            yield _make_columns(end, timeline.names[group], values)
 
 
-def _as_columns(end: float, names: list[str], values: np.ndarray) -> dict:
-    """Make columns of an array of values by name and hardware thread."""
+def _make_columns(end: float, names: list[str], values: np.ndarray) -> dict:
+    """Return columns of values, one row per name and hardware thread."""
     n_names, n_threads = values.shape
     return {
         "time_s": end,
@@ -344,7 +463,7 @@ def _as_columns(end: float, names: list[str], values: np.ndarray) -> dict:
 
 
 def _join(parts: Iterator[dict], name: str) -> pd.DataFrame:
-    """Join columns of several lines into a frame of counts (`name` is "event") or of metrics ("name")."""
+    """Join columns to a frame of counts (`name` is "event") or of metrics (`name` is "name")."""
     columns: dict[str, list] = {"time_s": [], "place": [], name: [], "value": []}
     running: list[float] = []
     for part in parts:

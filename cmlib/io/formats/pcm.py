@@ -1,15 +1,19 @@
-"""CSV of Intel PCM: counts in millions and metrics by interval, of the system, its sockets and cores."""
+"""Read the CSV of Intel PCM, with counts and metrics per interval.
+
+The heading has two rows: places (the system, its sockets and its cores) and names. The main function is
+:meth:`PcmCsv.read`.
+"""
 
 import re
 
 import numpy as np
 
 from cmlib.io.formats import delimited
-from cmlib.io.formats.delimited import Heading, TableFormat
+from cmlib.io.formats.delimited import Heading, Rows, TableFormat
 from cmlib.io.formats.readings import FormatError, Program, Readings, ReadOptions, make_counts, make_metrics
 
 _MILLION = 1e6
-# Counts, which PCM prints in millions; all other columns are metrics.
+# Counts, which PCM prints in millions. All other columns are metrics.
 _COUNTS = frozenset(["INST", "ACYC", "L3MISS", "L2MISS"])
 _SOCKET = re.compile(r"(?:SKT|Socket ?)[0-9]{1,3}", re.IGNORECASE)
 _OWN_NAMES = frozenset(["EXEC", "AFREQ", "PhysIPC", "INSTnom"])  # columns that no other tool writes
@@ -17,7 +21,7 @@ _FIRST_CELLS = frozenset(["System", "Date", ""])
 
 
 class PcmCsv(TableFormat):
-    """A heading of two rows: where it was counted, and what."""
+    """Reader for the CSV of PCM."""
 
     name = "pcm-csv"
     recorded_by = "pcm 1 -csv=FILE"
@@ -25,32 +29,28 @@ class PcmCsv(TableFormat):
 
     @classmethod
     def has_columns(cls, heading: Heading) -> bool:
-        """Return True if the heading is PCM's, even if its first row is missing or a name in it is damaged."""
+        """Return True if the heading has columns of PCM.
+
+        The first row of the heading can be missing, and a name can be damaged.
+        """
         return (
             heading.names[:3] == ("Date", "Time", "EXEC") or len(_OWN_NAMES.intersection(heading.names)) > 1
         )
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read the columns of the whole system, or of the sockets if the file has no columns of the system.
+        """Read the columns of the complete system.
 
-        All other columns are left out.
+        If the file has no such columns, the columns of the sockets are read. All other columns are ignored.
 
         Raises
         ------
         FormatError
-            If a row has more or fewer cells than the heading, or if a value or a time is not a number.
+            If the heading is incomplete, a row has more or fewer cells than the heading, a value or a time is not a
+            number, or times do not increase.
         """
         heading = cls.find_own_heading(text)
-        if not heading.places or heading.places[0] not in _FIRST_CELLS:
-            raise FormatError(
-                f"line {heading.line} is the second row of PCM's heading, and the first, System,,…, is missing. "
-                "Save the whole file."
-            )
-        if heading.names[:2] != ("Date", "Time"):
-            raise FormatError(
-                f"line {heading.line} begins with {', '.join(heading.names[:2])}; PCM's heading begins with Date, Time."
-            )
+        cls._check_heading(heading)
         rows = delimited.read_rows(text, heading)
         places = cls._fill_places(heading.places)
         has_system = any(place == "System" for place in places[2:])
@@ -60,17 +60,8 @@ class PcmCsv(TableFormat):
             if k >= 2 and name and (places[k] == "System" if has_system else _SOCKET.fullmatch(places[k]))
         ]
         if not chosen:
-            raise FormatError("the heading names no column of the system or of a socket.")
-        moments = [f"{day} {clock}" for day, clock in zip(*rows.columns[:2], strict=True)]
-        times = delimited.parse_times(moments, rows.lines, "Date,Time")
-        steps = np.diff(times)
-        if (steps <= 0).any():
-            line = rows.lines[int(np.flatnonzero(steps <= 0)[0]) + 1]
-            raise FormatError(
-                f"line {line}: its time is not after the one before. Save each recording alone."
-            )
-        step = delimited.find_step(times)
-        ends = times - times[0] + step
+            raise FormatError("the heading has no column of the system or of a socket.")
+        ends = cls._find_ends(rows)
         counts: dict[str, list] = {"time_s": [], "place": [], "event": [], "value": []}
         metrics: dict[str, list] = {"time_s": [], "place": [], "name": [], "value": []}
         for k in chosen:
@@ -83,14 +74,42 @@ class PcmCsv(TableFormat):
             target["event" if is_count else "name"] += [name] * len(ends)
             target["value"] += (values * _MILLION if is_count else values).tolist()
         program = Program(make_counts(counts), metrics=make_metrics(metrics))
-        notes = [*rows.notes, "PCM prints counts in millions, with three digits."]
+        notes = [*rows.notes, "PCM prints counts in millions with three digits."]
         if has_system:
-            notes.append("Columns of the system were read; those of sockets and cores were ignored.")
+            notes.append("Columns of the system were read. Columns of sockets and cores were ignored.")
         return Readings((program,), notes=tuple(notes))
 
     @staticmethod
+    def _check_heading(heading: Heading) -> None:
+        """Raise FormatError if the first row of the heading is missing, or its first names are wrong."""
+        if not heading.places or heading.places[0] not in _FIRST_CELLS:
+            raise FormatError(
+                f"line {heading.line} is the second row of PCM's heading, but the first row (System,,…) is missing. "
+                "Save the complete file."
+            )
+        if heading.names[:2] != ("Date", "Time"):
+            raise FormatError(
+                f"line {heading.line} begins with {', '.join(heading.names[:2])}, but PCM's heading begins with "
+                "Date, Time."
+            )
+
+    @staticmethod
+    def _find_ends(rows: Rows) -> np.ndarray:
+        """Return the end of each interval since the start of the first interval [s]."""
+        texts = [f"{day} {clock}" for day, clock in zip(*rows.columns[:2], strict=True)]
+        times = delimited.parse_times(texts, rows.lines, "Date,Time")
+        steps = np.diff(times)
+        if (steps <= 0).any():
+            line = rows.lines[int(np.flatnonzero(steps <= 0)[0]) + 1]
+            raise FormatError(
+                f"line {line}: the time is not after the time of the previous row. "
+                "Save each recording in a separate file."
+            )
+        return times - times[0] + delimited.find_step(times)
+
+    @staticmethod
     def _fill_places(cells: tuple[str, ...]) -> list[str]:
-        """Give each column its place: PCM writes it once, above the first of its columns."""
+        """Return the place of each column. PCM writes a place only above the first of its columns."""
         places, last = [], ""
         for cell in cells:
             last = cell or last

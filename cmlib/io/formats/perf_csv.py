@@ -86,15 +86,15 @@ class PerfCsv:
         """Read the text. FormatError if a line of perf is damaged."""
         if _has_two_separators(text):
             raise FormatError(
-                "fields are separated by two characters. Record with one, such as `perf stat -x,`."
+                "fields are separated by two characters. Record with one, for example `perf stat -x,`."
             )
         text = split_lines(text)
         dialect = _find_dialect(text)
         if dialect is None:
             return _read_metrics_alone(text)
-        others = OtherLines()
-        lines = _OtherLines(dialect, others)
-        return read_lines(text, _make_patterns(dialect), lines.read, others)
+        other_lines = OtherLines()
+        reader = _OtherLines(dialect, other_lines)
+        return read_lines(text, _make_patterns(dialect), reader.read, other_lines)
 
 
 def _has_two_separators(text: str) -> bool:
@@ -114,13 +114,13 @@ def _find_dialect(text: str) -> _Dialect | None:
             start, ends = line_around(text, match.start())
             if ends - start <= _LONGEST_CANDIDATE:
                 candidates.append((match["separator"], text[start:ends].rstrip("\r")))
-        found = [
+        dialects = [
             dialect
             for separator in dict.fromkeys(separator for separator, _ in candidates)
             if (dialect := _match_dialect(separator, [line for of, line in candidates if of == separator]))
         ]
-        if found:
-            return found[0]
+        if dialects:
+            return dialects[0]
     return None
 
 
@@ -257,8 +257,8 @@ def _make_metric_pattern(decimal: str) -> str:
 class _OtherLines:
     """Reader of lines without a count: comments, metrics, and lines of other programs."""
 
-    def __init__(self, dialect: _Dialect, found: OtherLines):
-        self._dialect, self._found = dialect, found
+    def __init__(self, dialect: _Dialect, other_lines: OtherLines):
+        self._dialect, self._other_lines = dialect, other_lines
         self._metric_group, self._group_running, self._group_line = "", nan, 0
         s = re.escape(dialect.separator)
         place = {"": "", "cpu": rf"(?P<place>CPU[0-9]{{1,6}}+){s}"}.get(
@@ -271,7 +271,7 @@ class _OtherLines:
 
     def read(self, number: int, line: str, is_cut_off: bool) -> None:
         """Read one line."""
-        if self._found.read_comment(number, line):
+        if self._other_lines.read_comment(number, line):
             return
         prefix = self._prefix.match(line)
         rest = line[prefix.end() :] if prefix else line.lstrip(" ")
@@ -280,9 +280,9 @@ class _OtherLines:
         elif (
             self._row_begin.match(rest) or (prefix and prefix["time"]) or (is_cut_off and rest[:1].isdigit())
         ):
-            self._found.refuse_row(number, line, is_cut_off, "a line of `perf stat -x`")
+            self._other_lines.refuse_row(number, line, is_cut_off, "a line of `perf stat -x`")
         else:
-            self._found.n_passed += 1
+            self._other_lines.n_passed += 1
 
     def _read_metric(self, number: int, prefix: re.Match | None, rest: str) -> None:
         """Read a metric without a count, or the name of a group of metrics.
@@ -301,13 +301,13 @@ class _OtherLines:
             self._metric_group, self._group_running, self._group_line = cells[0].strip(), running, number
             return
         if len(cells) < 2 or not _METRIC_VALUE.fullmatch(cells[0]):
-            self._found.n_passed += 1
+            self._other_lines.n_passed += 1
             return
         in_group = bool(self._metric_group) and number == self._group_line + 1
         if in_group:
             self._group_line = number
         groups = prefix.groupdict() if prefix else {}
-        self._found.metrics.append(
+        self._other_lines.metrics.append(
             {
                 "line": number,
                 "time_s": float(groups["time"].replace(",", ".")) if groups.get("time") else nan,
@@ -344,32 +344,32 @@ def _find_metric_heading(text: str) -> tuple[str, str] | None:
 
 def _read_metrics_alone(text: str) -> Readings:
     """Read ``perf stat --metric-only -x,``: a heading with names, and one line of values per interval and place."""
-    found = _find_metric_heading(text)
-    if found is None:
+    heading_and_separator = _find_metric_heading(text)
+    if heading_and_separator is None:
         raise FormatError(
             "the text has no line with a count and no heading of metrics. Record with "
             "`perf stat -I 1000 -x, -o FILE`."
         )
-    heading, separator = found
+    heading, separator = heading_and_separator
     cells = heading[:-1].split(separator)
     names = [" ".join(cell.split()) for cell in cells if cell not in _PLACE_HEADINGS]
     before = [cell for cell in cells if cell in _PLACE_HEADINGS]
-    others = OtherLines()
+    other_lines = OtherLines()
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith(STARTED):
-            others.starts[number] = line.removeprefix(STARTED)
+            other_lines.starts[number] = line.removeprefix(STARTED)
         elif line.strip() and not line.startswith("#") and line.rstrip(" ") != heading:
-            _read_metric_row(number, line, separator, before, names, others)
-    return read_lines("", [], lambda *_: None, others)
+            _read_metric_row(number, line, separator, before, names, other_lines)
+    return read_lines("", [], lambda *_: None, other_lines)
 
 
 def _read_metric_row(
-    number: int, line: str, separator: str, before: list[str], names: list[str], others: OtherLines
+    number: int, line: str, separator: str, before: list[str], names: list[str], other_lines: OtherLines
 ) -> None:
     """Read a line of values below a heading of metrics."""
     cells = [cell.strip() for cell in line.split(separator)]
     if len(cells) <= len(before) + len(names) - 1:
-        others.n_passed += 1
+        other_lines.n_passed += 1
         return
     columns = dict(zip(before, cells, strict=False))
     values = cells[len(before) : len(before) + len(names)]
@@ -379,7 +379,7 @@ def _read_metric_row(
         raise_damaged(number, line, "a line of metrics of `perf stat -x --metric-only`")
     places = [columns[name] for name in before if name not in ("time", "cpus")]
     for name, value in zip(names, values, strict=True):
-        others.metrics.append(
+        other_lines.metrics.append(
             {
                 "line": number,
                 "time_s": float(time) if time else nan,

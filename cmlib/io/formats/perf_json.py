@@ -64,10 +64,10 @@ class PerfJson:
     def read(cls, text: str, options: ReadOptions) -> Readings:
         """Read the text. FormatError if a line of perf is damaged."""
         text = split_lines(text)
-        others = OtherLines()
-        reader = _OtherLines(others)
+        other_lines = OtherLines()
+        reader = _OtherLines(other_lines)
         patterns = [LinePattern(regex) for regex in _find_patterns(text)]
-        return read_lines(text, patterns, reader.read, others)
+        return read_lines(text, patterns, reader.read, other_lines)
 
 
 def _find_patterns(text: str) -> list[str]:
@@ -128,22 +128,24 @@ def _read_metrics(line: str) -> list[dict[str, object]]:
 class _OtherLines:
     """Reader of lines without a count: comments, metrics, and lines of other programs."""
 
-    def __init__(self, found: OtherLines):
-        self._found = found
+    def __init__(self, other_lines: OtherLines):
+        self._other_lines = other_lines
 
     def read(self, number: int, line: str, is_cut_off: bool) -> None:
         """Read one line."""
-        if self._found.read_comment(number, line):
+        if self._other_lines.read_comment(number, line):
             return
         metrics = _read_metrics(line) if line.lstrip().startswith("{") and len(line) <= _LONGEST_LINE else []
         if metrics:
             is_beside = '"metric-value"' in line
             for metric in metrics:
-                self._found.metrics.append({"line": number, "event": None if is_beside else "", **metric})
+                self._other_lines.metrics.append(
+                    {"line": number, "event": None if is_beside else "", **metric}
+                )
         elif re.match(r' *\{ *"(?:interval|counter-value|cpu|core|socket|die|node|thread)"', line):
-            self._found.refuse_row(number, line, is_cut_off, "a line of `perf stat -j`")
+            self._other_lines.refuse_row(number, line, is_cut_off, "a line of `perf stat -j`")
         else:
-            self._found.n_passed += 1
+            self._other_lines.n_passed += 1
 
 
 _PATTERNS = _make_patterns()

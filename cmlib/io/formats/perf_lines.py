@@ -140,7 +140,7 @@ def read_lines(
     text: str,
     patterns: Sequence[LinePattern],
     read_other: Callable[[int, str, bool], None],
-    others: OtherLines,
+    other_lines: OtherLines,
 ) -> Readings:
     """Read all lines of a text.
 
@@ -153,7 +153,7 @@ def read_lines(
     read_other : callable
         Called for each line that no pattern matches. Its arguments are the number of the line, the line, and whether
         it can be incomplete, because it is the last line.
-    others : OtherLines
+    other_lines : OtherLines
         Results of `read_other`.
 
     Returns
@@ -166,18 +166,18 @@ def read_lines(
         If `read_other` refuses a line, or times go back.
     """
     counts, varies = _read_columns(text, patterns, read_other)
-    metrics = _make_metrics(counts, others.metrics)
-    notes = list(others.notes)
+    metrics = _make_metrics(counts, other_lines.metrics)
+    notes = list(other_lines.notes)
     values, names = counts.pop("metric"), counts.pop("metric_name")
     if np.isnan(values).all() and any(names.categories):
         notes.append("Metrics were left out: perf cuts their decimals off in this locale.")
-    counts, metrics, parts, run_notes = _split_runs(text, counts, metrics, others.starts, varies)
+    counts, metrics, parts, run_notes = _split_runs(text, counts, metrics, other_lines.starts, varies)
     counts, kind_notes = leave_out_unnamed_kinds(counts)
     programs, program_notes = make_programs(parts, counts, metrics)
-    if others.n_passed == 1:
+    if other_lines.n_passed == 1:
         notes.append("1 line that is not perf's was left out.")
-    elif others.n_passed:
-        notes.append(f"{others.n_passed:,} lines that are not perf's were left out.")
+    elif other_lines.n_passed:
+        notes.append(f"{other_lines.n_passed:,} lines that are not perf's were left out.")
     return Readings(programs, notes=(*notes, *run_notes, *kind_notes, *program_notes))
 
 

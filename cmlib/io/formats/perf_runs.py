@@ -26,9 +26,9 @@ from cmlib.io.formats.readings import (
     remove_unused,
 )
 
-# Parts are runs of the same work if their instructions, cycles and times differ by this ratio at most.
-LARGEST_RATIO = 1.25
-MOST_PROGRAMS = 1000
+# Parts are runs of the same work if their instructions, cycles and times differ by at most this factor.
+_LARGEST_RATIO = 1.25
+_MOST_PROGRAMS = 1000
 
 # perf prints these instead of a command if it attaches to a running process. `sleep` is only a timer for perf.
 _NO_COMMAND = re.compile(r"(?:process|thread) id\b|system wide|CPU\(s\)|(?:\S*/)?sleep\b", re.IGNORECASE)
@@ -72,7 +72,7 @@ def make_programs(
     """Group parts into programs.
 
     Parts with the same name and the same list of events are runs of one program. If their instructions, cycles or
-    times differ by more than a factor of `LARGEST_RATIO`, each part becomes a separate program. Programs with the same
+    times differ by more than a factor of `_LARGEST_RATIO`, each part becomes a separate program. Programs with the same
     name are numbered: ``NAME#1``, ``NAME#2``.
 
     Parameters
@@ -90,12 +90,12 @@ def make_programs(
     Raises
     ------
     FormatError
-        If there are more than `MOST_PROGRAMS` programs.
+        If there are more than `_MOST_PROGRAMS` programs.
     """
     groups, notes = _group_parts(parts, counts, metrics)
-    if len(groups) > MOST_PROGRAMS:
+    if len(groups) > _MOST_PROGRAMS:
         raise FormatError(
-            f"the file holds {len(groups):,} programs; {MOST_PROGRAMS:,} are read at most. Split it."
+            f"the file contains {len(groups):,} programs, and at most {_MOST_PROGRAMS:,} are read. Split it."
         )
     names = _number_names([parts[part_numbers[0]].name for part_numbers in groups])
     programs = []
@@ -176,13 +176,13 @@ def _group_parts(parts: list[Part], counts: Table, metrics: Table) -> tuple[list
     groups = []
     notes = []
     for (name, _), numbers in numbers_by_key.items():
-        if _NO_COMMAND.match(name) or _largest_ratio(work[numbers]) <= LARGEST_RATIO:
+        if _NO_COMMAND.match(name) or _largest_ratio(work[numbers]) <= _LARGEST_RATIO:
             groups.append(numbers)
             continue
         groups += [[number] for number in numbers]
         notes.append(
             f"Instructions, cycles or times of {len(numbers)} runs of {name or 'an unnamed program'} differ by more "
-            f"than a factor of {LARGEST_RATIO}; each run is read as a separate program."
+            f"than a factor of {_LARGEST_RATIO}. Each run is read as a separate program."
         )
     return sorted(groups), tuple(notes)
 

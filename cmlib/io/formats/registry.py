@@ -49,7 +49,7 @@ class Format(Protocol):
 
 def _find_formats() -> dict[str, type[Format]]:
     """Find the classes of this package with all attributes of a format. The formats of perf come first."""
-    found = {}
+    formats_by_name = {}
     for module_info in pkgutil.iter_modules(package.__path__):
         module_name = f"{package.__name__}.{module_info.name}"
         if module_name == __name__:
@@ -60,8 +60,8 @@ def _find_formats() -> dict[str, type[Format]]:
                 hasattr(candidate, name) for name in ("name", "recorded_by", "sample", "sniff", "read")
             )
             if is_format and candidate.__module__ == module_name:
-                found[candidate.name] = candidate
-    return dict(sorted(found.items(), key=lambda item: (not item[0].startswith("perf-"), item[0])))
+                formats_by_name[candidate.name] = candidate
+    return dict(sorted(formats_by_name.items(), key=lambda item: (not item[0].startswith("perf-"), item[0])))
 
 
 _FORMATS = _find_formats()
@@ -99,13 +99,13 @@ def read_counts(
     """
     options = options or ReadOptions()
     if format is None:
-        # Columns are chosen in wide tables only, also in one without a known event.
+        # Columns are selected only in wide tables. Such a table can have no known event.
         format = WideTable.name if options.columns else recognize(text)
     if format not in _FORMATS:
-        raise FormatError(f"unknown format {format!r}; known: {', '.join(_FORMATS)}.")
+        raise FormatError(f"unknown format {format!r}. Known formats: {', '.join(_FORMATS)}.")
     if options.columns and format != WideTable.name:
         raise FormatError(
-            f"--count and --level choose columns of a {WideTable.name}, and this file is {format}."
+            f"--count and --level select columns of a {WideTable.name}, but the format of this file is {format}."
         )
     return format, _FORMATS[format].read(_replace_surrogates(text), options)
 
@@ -134,7 +134,7 @@ def recognize(text: str) -> str:
     else:
         names = [name for name, format in _FORMATS.items() if format.sniff(text)]
     if len(names) > 1:
-        raise FormatError(f"the file may be {' or '.join(names)}; choose one with --format.")
+        raise FormatError(f"the file may be {' or '.join(names)}. Choose one with --format.")
     if names:
         return names[0]
     if advice := unsupported.explain(text):

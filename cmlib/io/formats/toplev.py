@@ -1,4 +1,7 @@
-"""CSV of toplev (pmu-tools): shares of slots and other metrics, which are no counts."""
+"""Read the CSV of toplev, a tool of pmu-tools.
+
+toplev prints metrics without counts. For example, the fraction of pipeline slots that wait for instructions.
+"""
 
 import re
 
@@ -8,22 +11,22 @@ from cmlib.io.formats.readings import Program, Readings, ReadOptions, make_count
 
 
 class ToplevCsv(TableFormat):
-    """Columns Area, Value and Unit, with Timestamp and CPUs if toplev was told to print them."""
+    """Reader for tables with the columns Area, Value and Unit. Timestamp, CPUs and Multiplex are optional."""
 
     name = "toplev-csv"
     recorded_by = "toplev.py -l2 -I 1000 -x, -o FILE COMMAND"
     sample = "tests/golden/formats/toplev-csv.csv"
 
-    _BELOW_THRESHOLD = re.compile(r" *<$")  # "% Slots <": below the threshold from which toplev shows it
+    _BELOW_THRESHOLD = re.compile(r" *<$")  # "% Slots <": below toplev's threshold
 
     @classmethod
     def has_columns(cls, heading: Heading) -> bool:
-        """Return True if the heading is toplev's."""
+        """Return True if the heading has the columns of toplev."""
         return {"area", "value", "unit"} <= heading.lower_names
 
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
-        """Read the metrics: the name is the area and the unit, the event is empty.
+        """Read the metrics. A name consists of the unit and the area. For example, ``% Slots Frontend_Bound``.
 
         Raises
         ------
@@ -45,4 +48,4 @@ class ToplevCsv(TableFormat):
             shares = [cell if cell else "nan" for cell in columns["multiplex"]]
             metrics["running"] = delimited.parse_counts(shares, rows.lines, "Multiplex") / 100
         program = Program(make_counts({"event": [], "value": []}), metrics=make_metrics(metrics))
-        return Readings((program,), notes=("toplev prints metrics and no counts.", *rows.notes))
+        return Readings((program,), notes=("toplev prints metrics without counts.", *rows.notes))

@@ -1,4 +1,7 @@
-"""Files of tools whose output is not read: how they are recognized, and what to do instead."""
+"""Recognize files that cannot be read, and say what to do instead.
+
+:func:`explain` returns the advice for a text. The files come from other tools, or are compressed or binary.
+"""
 
 import re
 from collections.abc import Iterable
@@ -6,44 +9,54 @@ from typing import NamedTuple
 
 from cmlib.io.formats import delimited
 
-HEAD = 20_000  # characters at the beginning of a text that are looked at
+_HEAD_LENGTH = 20_000  # characters at the beginning of a text that are searched
 
 _RECORD = "record with `perf stat -I 100 -x, -o FILE -- COMMAND`"
 
 
 class _Tool(NamedTuple):
-    """A tool: a text that its output contains, a pattern of a line in it, and what to say."""
+    """A tool whose output cannot be read.
+
+    Attributes
+    ----------
+    contains : str
+        Text in the output of the tool.
+    line : re.Pattern
+        Pattern of a line in the output. The complete line must match.
+    advice : str
+        Predicate of a sentence about the file.
+    """
 
     contains: str
     line: re.Pattern
     advice: str
 
 
-# Tables whose headings name events but whose counts are in units of their own.
+# Columns and advice of tables that have names of events, but counts in other units
 _TABLES = (
     (
         frozenset(["time sec", "scale", "ipc", "cpus", "ghz"]),
-        "is a table of perfevent, whose counts are divided by its column scale: multiply the events by it, leave out "
-        "scale, IPC, CPUs and GHz, and name the time elapsed_s.",
+        "is a table of perfevent. Its counts are divided by the column scale. Multiply the counts by scale, remove the "
+        "columns scale, IPC, CPUs and GHz, and rename the time to elapsed_s.",
     ),
     (
         frozenset(["k_cycles", "k_instr"]),
-        "is output of pmcarch: thousands of cycles and instructions of all processors; " + _RECORD + ".",
+        f"is output of pmcarch: thousands of cycles and instructions of all processors. Instead, {_RECORD}.",
     ),
 )
 # #PERF_COUNT_HW_INSTRUCTIONS PERF_COUNT_HW_CPU_CYCLES     (a heading)
 # PERF_COUNT_HW_INSTRUCTIONS:u:period=100000000 freq=0     (perfmon2's task_smpl)
 _STREAM_BEGINNING = re.compile(r"#?PERF_COUNT_HW_[A-Z0-9_]{1,60}[ \t:]")
 _STREAM_ADVICE = (
-    "is a stream of cumulative samples, which `cmlib.io.streams.read_stream` reads; it has no times and is not "
-    "imported as counts."
+    "is a stream of cumulative samples without times and cannot be imported. Read it with "
+    "`cmlib.io.streams.read_stream`."
 )
 
 _TOOLS = (
     _Tool(
         "Overhead",
         re.compile(r"# {0,4}(?:Children {1,9}Self|Overhead)\b.{0,300}"),
-        f"is output of `perf report`: samples by function. Counts are needed: {_RECORD}.",
+        f"is output of `perf report`: samples per function. Counts are needed: {_RECORD}.",
     ),
     _Tool(
         "Shared Data Cache Line Table",
@@ -53,53 +66,54 @@ _TOOLS = (
     _Tool(
         "Performance counter statistics",
         re.compile(r"Performance counter statistics,.{0,200}"),
-        "is output of simpleperf: put its counts into a table of one row whose heading names the events (wide-table).",
+        "is output of simpleperf. Write its counts to a table with the event names in the heading and one row of "
+        "counts (wide-table).",
     ),
     _Tool(
         "stress-ng:",
         re.compile(r".{0,40}stress-ng: (?:info|metrc|debug):.{0,300}"),
-        "is output of stress-ng: record it with `perf stat -x, -o FILE -- stress-ng …`.",
+        "is output of stress-ng. Record it with `perf stat -x, -o FILE -- stress-ng …`.",
     ),
     _Tool(
         "wall_time",
         re.compile(r" {1,20}wall_time {1,20}.{0,200}"),
-        "is output of poop: compare the commands with `cmlib compare './old' './new'`.",
+        "is output of poop. Compare the commands with `cmlib compare './old' './new'`.",
     ),
     _Tool(
         "emon V",
         re.compile(r".{0,200}\b(?:sep/)?emon V[0-9].{0,200}"),
-        "is EMON's raw output: process it with EDP, and give the table by core or system that it writes.",
+        "is raw output of EMON. Process it with EDP, and use the table per core or of the system that EDP writes.",
     ),
     _Tool(
         "Benchmark ",
         re.compile(r"Benchmark (?:#?[0-9]{1,3}): .{0,300}"),
-        "is output of hyperfine, which measures times only: compare the commands with "
+        "is output of hyperfine, which measures only times. Compare the commands with "
         "`cmlib compare './old' './new'`.",
     ),
     _Tool(
         '"results"',
         re.compile(r'\s{0,40}"command": .{0,300}'),
-        "is hyperfine's JSON, which has times only: compare the commands with `cmlib compare './old' './new'`.",
+        "is JSON of hyperfine, which measures only times. Compare the commands with `cmlib compare './old' './new'`.",
     ),
     _Tool(
         '"benchmarks"',
         re.compile(r'.{0,2000}"metadata":.{0,400}"(?:perf_version|python_implementation|loops)".{0,2000}'),
-        "is pyperf's JSON, which has times only: compare the commands with `cmlib compare './old' './new'`.",
+        "is JSON of pyperf, which measures only times. Compare the commands with `cmlib compare './old' './new'`.",
     ),
     _Tool(
         "Performance counter stats",
         re.compile(r" Performance counter stats for '[^'\n]{0,2000}':"),
-        "begins as output of `perf stat`, and no count follows: the recording was cut off, or the table was changed. "
-        "Save perf's own output in a file (-o FILE), unchanged.",
+        "begins like output of `perf stat`, but no count follows. The recording was cut off, or the table was changed. "
+        "Save the output of perf unchanged (-o FILE).",
     ),
     _Tool(
         "Bzy_MHz",
         re.compile(r".{0,500}\b(?:Avg|Bzy)_MHz\b.{0,500}"),
-        f"is output of turbostat: clock rates, and no counts of a program; {_RECORD}.",
+        f"is output of turbostat: clock rates without counts of a program. Instead, {_RECORD}.",
     ),
 )
 
-# perf's table of 2009: " 9843.265131  task clock ticks     (msecs)"
+# Table of perf in 2009: " 9843.265131  task clock ticks     (msecs)"
 _PERF_2009 = re.compile(r" {0,40}[0-9.]{1,20} {1,20}(?:task clock ticks|CPU cycles|pagefaults) .{0,200}")
 # sleep 267 [001]  9218.512996:  250000 task-clock:
 _PERF_SCRIPT = re.compile(
@@ -110,27 +124,28 @@ _PERF_SCRIPT = re.compile(
 _BEGINNINGS = (
     (
         "PERFILE2",
-        f"is perf's own binary format. Give samples to `cmlib import` as perf.data, or for counts {_RECORD}.",
+        f"is perf's own binary format. `cmlib import` reads samples from perf.data. For counts, {_RECORD}.",
     ),
-    ("\xd0\xcf\x11\xe0", "is a spreadsheet: save the sheet with the counts as CSV."),
-    ("7z\xbc\xaf", "is an archive: unpack it first."),
-    ("Rar!", "is an archive: unpack it first."),
-    ("PAR1", "is a table in a binary format: write it as CSV, such as with `to_csv` of pandas."),
-    ("ARROW1", "is a table in a binary format: write it as CSV, such as with `to_csv` of pandas."),
-    ("\x89HDF", "is a table in a binary format: write it as CSV, such as with `to_csv` of pandas."),
-    ("\x93NUMPY", "is a table in a binary format: write it as CSV, such as with `to_csv` of pandas."),
-    ("SQLite format 3", "is a database: write the table with the counts as CSV."),
-    ("version https://git-lfs", "is what Git LFS keeps in place of a file: fetch that with `git lfs pull`."),
+    ("\xd0\xcf\x11\xe0", "is a spreadsheet. Save the sheet with the counts as CSV."),
+    ("7z\xbc\xaf", "is an archive. Unpack it first."),
+    ("Rar!", "is an archive. Unpack it first."),
+    ("PAR1", "is a table in a binary format. Save it as CSV, for example with `to_csv` of pandas."),
+    ("ARROW1", "is a table in a binary format. Save it as CSV, for example with `to_csv` of pandas."),
+    ("\x89HDF", "is a table in a binary format. Save it as CSV, for example with `to_csv` of pandas."),
+    ("\x93NUMPY", "is a table in a binary format. Save it as CSV, for example with `to_csv` of pandas."),
+    ("SQLite format 3", "is a database. Save the table with the counts as CSV."),
+    ("version https://git-lfs", "is a placeholder of Git LFS. Fetch the file with `git lfs pull`."),
 )
 _SPREADSHEET_MEMBERS = ("[Content_Types]", "_rels", "xl/", "docProps", "mimetypeapplication/vnd.oasis")
 
 
 def is_unsupported_table(names: Iterable[str]) -> bool:
-    """Return True if a table with these columns belongs to a tool whose tables are not read."""
+    """Return True if a table with these columns comes from a tool whose tables cannot be read."""
     return _advise_on_table(names) is not None
 
 
 def _advise_on_table(names: Iterable[str]) -> str | None:
+    """Return the advice for a table with these columns. None if the tool is unknown."""
     lower_names = {name.lower() for name in names}
     if any(name.lstrip("#").startswith("perf_count_hw_") for name in lower_names):
         return _STREAM_ADVICE
@@ -138,21 +153,22 @@ def _advise_on_table(names: Iterable[str]) -> str | None:
 
 
 def explain(text: str) -> str | None:
-    """Say what a text is that no format recognizes, and what to do instead.
+    """Return what a text is that no format recognizes, and what to do instead.
 
     Parameters
     ----------
     text : str
-        Content of the file; bytes that are not UTF-8 may be surrogates.
+        Content of the file. Bytes that are not UTF-8 can be surrogates.
 
     Returns
     -------
     str or None
-        Predicate of a sentence about the file, such as ``is output of perf report: …``; None if the tool is unknown.
+        Predicate of a sentence about the file. For example, ``is output of `perf report`: …``. None if the tool is
+        unknown.
     """
-    head = text[:HEAD]
+    head = text[:_HEAD_LENGTH]
     if not text.strip():
-        return "is empty, such as after `perf stat -o` was killed. Record again, and let perf end by itself."
+        return "is empty, for example because `perf stat -o` was killed. Record again, and let perf end by itself."
     if advice := _explain_binary(head):
         return advice
     if _STREAM_BEGINNING.match(head):
@@ -161,38 +177,45 @@ def explain(text: str) -> str | None:
     for tool in _TOOLS:
         if tool.contains in head and any(tool.line.fullmatch(line) for line in lines if len(line) <= 5000):
             return tool.advice
-    first = [line for line in lines[:200] if line.strip() and not line.startswith("#")][:1]
-    if first:
-        for separator in (",", None):
-            names = [cell.strip() for cell in first[0][:5000].split(separator)]
-            if advice := _advise_on_table(names):
-                return advice
-        if len(first[0]) <= 1000 and _PERF_SCRIPT.fullmatch(first[0]):
-            return (
-                "is output of `perf script`: samples. `cmlib import` takes samples as perf.data or perf script output "
-                f"of {{cycles,instructions}}:S; for counts, {_RECORD}."
-            )
+    first_line = next((line for line in lines[:200] if line.strip() and not line.startswith("#")), None)
+    if first_line is not None and (advice := _explain_first_line(first_line)):
+        return advice
     if advice := _advise_on_heading(text):
         return advice
     if any(_PERF_2009.fullmatch(line) for line in lines if len(line) <= 500):
-        return f"is the table of a perf of 2009, whose names and units have changed since: {_RECORD}."
+        return f"is a table of perf from 2009. Names and units of perf have changed since then. Instead, {_RECORD}."
+    return None
+
+
+def _explain_first_line(line: str) -> str | None:
+    """Return the advice for a text with this first line. None if the tool is unknown."""
+    for separator in (",", None):
+        names = [cell.strip() for cell in line[:5000].split(separator)]
+        if advice := _advise_on_table(names):
+            return advice
+    if len(line) <= 1000 and _PERF_SCRIPT.fullmatch(line):
+        return (
+            "is output of `perf script`: samples. `cmlib import` reads samples from perf.data, or perf script output "
+            f"of {{cycles,instructions}}:S. For counts, {_RECORD}."
+        )
     return None
 
 
 def _advise_on_heading(text: str) -> str | None:
-    """Say that a table's heading names no event, and how to keep a column."""
+    """Return the advice for a table without names of known events. None if the text is not a table."""
     heading = delimited.find_heading(text)
     if heading is None or not heading.separator:
         return None
     names = ", ".join(name or "(no name)" for name in heading.names)
     return (
         f"is a table whose heading (line {heading.line}) names no known event: {names[:300]}. Name the columns of "
-        "counts as perf does, such as cycles; or keep a column with --count NAME, or --level NAME if it is a level "
-        "such as power."
+        "counts like events of perf, for example cycles. Or select columns: --count NAME for counts, --level NAME for "
+        "levels, for example power."
     )
 
 
 def _explain_binary(head: str) -> str | None:
+    """Return the advice for a binary file. None if the file is text."""
     content = head.encode("utf-8", "surrogateescape").decode("latin-1")
     for beginning, advice in _BEGINNINGS:
         if content.startswith(beginning):
@@ -200,11 +223,11 @@ def _explain_binary(head: str) -> str | None:
     if content.startswith("PK\x03\x04"):
         is_spreadsheet = content[30:].startswith(_SPREADSHEET_MEMBERS)
         if is_spreadsheet:
-            return "is a spreadsheet: save the sheet with the counts as CSV."
-        return "is an archive: unpack it first."
+            return "is a spreadsheet. Save the sheet with the counts as CSV."
+        return "is an archive. Unpack it first."
     if content[257:262] == "ustar":
-        return "is an archive: unpack it first."
+        return "is an archive. Unpack it first."
     high, low = content[:16:2], content[1:16:2]
     if "\0" * 8 in (high, low) and (high + low).replace("\0", "").isprintable():
-        return "is text in UTF-16 or UTF-32 without a mark of its order: convert it with `iconv -t UTF-8`."
+        return "is text in UTF-16 or UTF-32 without a byte order mark. Convert it with `iconv -t UTF-8`."
     return None

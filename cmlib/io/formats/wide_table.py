@@ -21,17 +21,17 @@ from cmlib.io.formats.readings import (
 )
 from cmlib.io.formats.vocabulary import is_event, is_known_event
 
-MOST_NAMES = 100  # different cells of a text column that names programs; with more it is an identifier
-MOST_PROGRAMS = 1_000
-LONGEST_PAUSE = 10  # intervals; after a longer pause another run begins
-MOST_BACKWARD_STEPS = 0.2  # share of the steps from row to row in which an interval's time may fall
-FEWEST_RUNNING_TOTALS = 20  # rows from which on counts that only rise are running totals
+_MOST_NAMES = 100  # different cells in a column of program names
+_MOST_PROGRAMS = 1_000
+_LONGEST_PAUSE = 10  # intervals. A longer pause starts a new run.
+_MOST_BACKWARD_STEPS = 0.2  # fraction of rows whose time can be smaller than that of the row above
+_FEWEST_RUNNING_TOTALS = 20  # rows. In shorter tables, counts that never decrease are not running totals.
 
 _REMARK_NAME = re.compile(r"units?|dates?|days?|remarks?|comments?|notes?|status", re.IGNORECASE)
 _RUN_NAME = re.compile(
     r"(?:run|rep(?:etition)?|trial|iteration)s?(?:[ _-]?(?:id|no|nr|number))?", re.IGNORECASE
 )
-# In a table with times: which run a row's interval is of. An iteration may be one of a loop within a run.
+# Number of the run in a table with times. An iteration can be an interval within a run.
 _TIMED_RUN_NAME = re.compile(r"(?:run|rep(?:etition)?|trial)(?:[ _-]?(?:id|no|nr|number))?", re.IGNORECASE)
 _SUM = re.compile(
     r"(?:grand )?total|sum(?:me)?|mean|average|avg|median|std|stdev|mittel(?:wert)?|gesamt", re.IGNORECASE
@@ -76,19 +76,19 @@ class WideTable:
         heading = delimited.find_heading(text)
         if heading is None:
             raise FormatError(
-                "line 1 is no heading of a table: it needs at least two names, and a row below it."
+                "line 1 is not a heading of a table. A heading has at least two names and a row below it."
             )
         unknown = [name for name in options.columns if name not in heading.names]
         if unknown:
             raise FormatError(
-                f"line {heading.line} names no column {unknown[0]!r}; it names {', '.join(heading.names)}."
+                f"line {heading.line} names no column {unknown[0]!r}. Its columns are {', '.join(heading.names)}."
             )
         rows = delimited.read_rows(text, heading)
         table = _Table(heading, rows, options)
         if not table.count_columns:
             raise FormatError(
-                f"line {heading.line} names no known event, only {', '.join(heading.names)}. Keep a column with "
-                "--count NAME, or --level NAME if it is a level such as power."
+                f"line {heading.line} names no known event, only {', '.join(heading.names)}. Select columns: "
+                "--count NAME for counts, --level NAME for levels, for example power."
             )
         programs = table.read_programs()
         levels = frozenset(name for name, kind in options.columns.items() if kind == "level")
@@ -119,14 +119,14 @@ class _Table:
         self.heading, self.rows, self.options = heading, rows, options
         names = heading.names
         self.count_columns = [k for k, name in enumerate(names) if name in options.columns or is_event(name)]
-        others = [k for k in range(len(names)) if k not in set(self.count_columns)]
-        self.time_column = next((k for k in others if delimited.is_time(names[k])), None)
+        other_columns = [k for k in range(len(names)) if k not in set(self.count_columns)]
+        self.time_column = next((k for k in other_columns if delimited.is_time(names[k])), None)
         self.time_name = "" if self.time_column is None else names[self.time_column]
-        self.duration_column = next((k for k in others if delimited.is_duration(names[k])), None)
-        self.run_column = next((k for k in others if _TIMED_RUN_NAME.fullmatch(names[k])), None)
-        self.metric_columns = [k for k in others if _METRIC_NAME.fullmatch(names[k])]
-        self.name_columns = self._find_name_columns(others)
-        self._refuse_sums(others)
+        self.duration_column = next((k for k in other_columns if delimited.is_duration(names[k])), None)
+        self.run_column = next((k for k in other_columns if _TIMED_RUN_NAME.fullmatch(names[k])), None)
+        self.metric_columns = [k for k in other_columns if _METRIC_NAME.fullmatch(names[k])]
+        self.name_columns = self._find_name_columns(other_columns)
+        self._refuse_sums(other_columns)
         self.events = [names[k] for k in self.count_columns]
         self.is_level = np.array([options.columns.get(name) == "level" for name in self.events], dtype=bool)
         self.counts = self._parse_columns(self.count_columns)
@@ -142,28 +142,28 @@ class _Table:
         self._n_copies = 0
         self._has_running_totals = False
 
-    def _find_name_columns(self, others: list[int]) -> list[int]:
+    def _find_name_columns(self, other_columns: list[int]) -> list[int]:
         """Find the columns of words with program names: all columns that vary, or else the first column."""
         candidates = []
-        for k in others:
+        for k in other_columns:
             name, cells = self.heading.names[k], self.rows.columns[k]
             if k in (self.time_column, self.duration_column) or _REMARK_NAME.fullmatch(name):
                 continue
-            is_identifier = len(set(cells)) > MOST_NAMES and not delimited.is_program_name(name)
+            is_identifier = len(set(cells)) > _MOST_NAMES and not delimited.is_program_name(name)
             if delimited.is_text_column(name, cells) and not is_identifier:
                 candidates.append(k)
         varying = [k for k in candidates if len(set(self.rows.columns[k])) > 1]
         return varying or candidates[:1]
 
-    def _refuse_sums(self, others: list[int]) -> None:
+    def _refuse_sums(self, other_columns: list[int]) -> None:
         """Raise FormatError for a row of sums or means. For example, spreadsheets have such rows."""
-        for k in others:
+        for k in other_columns:
             for cell in set(self.rows.columns[k]):
                 if _SUM.fullmatch(cell):
                     line = self.rows.lines[self.rows.columns[k].index(cell)]
                     raise FormatError(
-                        f"line {line} is called {cell!r}: if it holds sums or means of other rows, delete it; else "
-                        "rename it."
+                        f"line {line} is called {cell!r}. If it contains sums or means of other rows, delete it. "
+                        "Otherwise, rename it."
                     )
 
     def _parse_columns(self, numbers: list[int]) -> np.ndarray:
@@ -192,9 +192,9 @@ class _Table:
             return
         cells = list(zip(*(self.rows.columns[k] for k in self.name_columns), strict=True))
         codes, names = pd.factorize(np.array([" ".join(cells[row]) for row in rows], dtype=object))
-        if len(names) > MOST_PROGRAMS:
+        if len(names) > _MOST_PROGRAMS:
             raise FormatError(
-                f"the table names {len(names):,} programs, and at most {MOST_PROGRAMS:,} are read. Split it."
+                f"the table names {len(names):,} programs, and at most {_MOST_PROGRAMS:,} are read. Split it."
             )
         order = rows[np.argsort(codes, kind="stable")]
         ends = np.cumsum(np.bincount(codes))
@@ -208,20 +208,20 @@ class _Table:
         """
         names, runs_by_program, blocks, ends = [], [], [], []
         for name, rows in self.group_rows():
-            of_program = self._split_into_blocks(rows)
+            program_blocks = self._split_into_blocks(rows)
             names.append(name)
             runs_by_program.append(self._list_runs(rows) if self.times is None else ())
-            blocks += of_program
-            ends.append(sum(len(block.ends) for block in of_program))
+            blocks += program_blocks
+            ends.append(sum(len(block.ends) for block in program_blocks))
         ends = np.cumsum(ends)
         joined = _Block(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
         counts = self._make_counts(joined)
         metrics = self._make_metrics(joined)
         programs = []
         for name, runs, begin, end in zip(names, runs_by_program, [0, *ends[:-1]], ends, strict=True):
-            of_counts = _cut(counts, begin, end, len(self.count_columns))
-            of_metrics = _cut(metrics, begin, end, len(self.metric_columns))
-            programs.append(Program(of_counts, name, runs, of_metrics))
+            program_counts = _cut(counts, begin, end, len(self.count_columns))
+            program_metrics = _cut(metrics, begin, end, len(self.metric_columns))
+            programs.append(Program(program_counts, name, runs, program_metrics))
         return tuple(programs)
 
     def _split_into_blocks(self, rows: np.ndarray) -> list[_Block]:
@@ -231,13 +231,13 @@ class _Table:
             if self.options.interval_ms is None:
                 return [_Block(np.full(len(rows), nan), numbers, self.counts[rows], self.metrics[rows])]
             return [self._make_block(1, rows, numbers * self.options.interval_ms / 1000)]
-        blocks, seen = [], set()
+        blocks, known_contents = [], set()
         for run_rows in self._split_at_pauses(rows, self.times[rows]):
             content = (self.times[run_rows].tobytes(), self.counts[run_rows].tobytes())
-            if content in seen:
+            if content in known_contents:
                 self._n_copies += 1
                 continue
-            seen.add(content)
+            known_contents.add(content)
             blocks.append(self._make_block(len(blocks) + 1, run_rows, self._find_ends(self.times[run_rows])))
         return blocks
 
@@ -250,14 +250,14 @@ class _Table:
             changes_run = cells[1:] != cells[:-1]
         is_backward = (steps <= 0) & ~changes_run
         n_backward = int(is_backward.sum())
-        if n_backward > max(1, MOST_BACKWARD_STEPS * len(steps)):
+        if n_backward > max(1, _MOST_BACKWARD_STEPS * len(steps)):
             k = int(np.flatnonzero(is_backward)[0]) + 1
             raise FormatError(
-                f"line {self.rows.lines[rows[k]]}: column {self.time_name!r} does not grow from row to row, here and "
-                f"in {n_backward - 1:,} other rows, so it can't be the end of an interval. If it says how long a run "
-                "took, name it elapsed_s; if several rows belong to one interval, such as one per CPU, add them up."
+                f"line {self.rows.lines[rows[k]]}: column {self.time_name!r} does not grow in this and in "
+                f"{n_backward - 1:,} other rows. So it cannot be the end of an interval. If it is the duration of a "
+                "run, rename it to elapsed_s. If an interval has several rows, for example one per CPU, add them up."
             )
-        begins = (steps <= 0) | (steps > LONGEST_PAUSE * delimited.find_step(times)) | changes_run
+        begins = (steps <= 0) | (steps > _LONGEST_PAUSE * delimited.find_step(times)) | changes_run
         return np.split(rows, np.flatnonzero(begins) + 1)
 
     def _find_ends(self, times: np.ndarray) -> np.ndarray:
@@ -331,10 +331,10 @@ class _Table:
         if n_without_run:
             notes.append(f"Rows without counts and without a duration were left out: {n_without_run:,}.")
         if self._n_copies:
-            notes.append(f"{self._n_copies} runs are copies of others and were left out.")
+            notes.append(f"{self._n_copies} runs are copies of other runs and were left out.")
         if self._has_running_totals:
             notes.append(
-                "Counts that only rise were taken for running totals: their differences are the counts."
+                "Counts that never decrease are running totals: they were replaced by their differences."
             )
         if self.times is None and self.seconds is None and self.options.interval_ms is None:
             notes.append(
@@ -364,7 +364,7 @@ class _Table:
 
 def _are_running_totals(counts: np.ndarray) -> bool:
     """Return True if no count (one row per interval) falls, and at least two rise, over enough rows."""
-    if len(counts) < FEWEST_RUNNING_TOTALS:
+    if len(counts) < _FEWEST_RUNNING_TOTALS:
         return False
     rises = np.diff(counts, axis=0)
     return bool((rises >= 0).all() and (rises > 0).any(axis=0).sum() > 1)
