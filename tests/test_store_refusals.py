@@ -26,7 +26,7 @@ from tests.small_runs import add_run
         ("what?\n", ""),
         ("5,,x,9,100.00,,\n", ""),
         ("2.000000000,5,,x,9,100.00,,\n1.000000000,5,,x,9,100.00,,\n", ""),
-        ("".join(f"1.000000000,5,,e{k},9,100.00,,\n" for k in range(481)), "481 events; a run has 1 to 480"),
+        ("".join(f"1.000000000,5,,e{k},9,100.00,,\n" for k in range(481)), "481 events. A run has 1 to 480"),
     ],
 )
 def test_output_that_is_no_run_is_named(tmp_path, text, told):
@@ -155,5 +155,5 @@ def test_what_a_reader_did_not_foresee_is_told_of_the_file_alone(tmp_path, monke
 
     monkeypatch.setattr(raw.runs, "read_run_metadata", fail)
     file = add_run(tmp_path, "p", "ocoe", 0, 0, [("x", 1.0)])
-    (source,) = raw.find_sources(tmp_path)
+    (source,) = raw.find_recordings(tmp_path)
     assert str(file) in source.problem and "--samples" not in source.problem  # it is no recording of samples

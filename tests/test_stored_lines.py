@@ -203,16 +203,16 @@ def test_damaged_lines_are_left_out_and_told(recordings, url, damage):
     [
         ("", "No columns"),
         ("x_start,x_end,slope:e,n\n1,2,3,4\n", "intercept:e"),
-        ("x_start,x_end,slope:e,intercept:e\n", "not 1 lines"),
+        ("x_start,x_end,slope:e,intercept:e\n", "number of lines is 0 instead of 1"),
         ("x_start,x_end,slope:e,intercept:e\n1,2,x,0\n", "could not convert"),
-        ("x_start,x_end,slope:e,intercept:e\n1,2,,0\n", "not 1 lines of numbers"),
+        ("x_start,x_end,slope:e,intercept:e\n1,2,,0\n", "a value is missing"),
     ],
 )
 def test_a_file_that_holds_no_such_lines_is_named(tmp_path, table, told):
     with open_draft(tmp_path / "samples/p/software-lines-00", LINES) as (file, meta, _):
         file.write(table)
         meta |= {"command": "./p", "events": ["t", "e"], "duration_s": 1.0, "kind": "lines", "n_lines": 1}
-    with pytest.raises(StoreError, match=rf"software-lines-00\.csv can't be stored: .*{told}"):
+    with pytest.raises(StoreError, match=rf"software-lines-00\.csv cannot be stored: .*{told}"):
         store.rebuild(tmp_path / "recordings", f"sqlite:///{tmp_path}/s.sqlite")
 
 

@@ -16,13 +16,13 @@ from cmlib.errors import NothingRecordedError
 from cmlib.intervals import lengths_by_ends
 from cmlib.io.store.database import REFUSED, RUNS, replacing
 from cmlib.io.store.errors import StoreError
-from cmlib.io.store.raw import SERIES, RawRecording, as_utf8, find_sources, read_run, read_table
+from cmlib.io.store.raw import RUN, RawRecording, as_utf8, find_recordings, read_line_table, read_run
 from cmlib.io.store.reading import id_of, is_current, runs
 from cmlib.io.store.urls import default_url, with_password
 from cmlib.terminal import progress_bar
 
 _LONGEST_NAME = 48
-# Metadata that become columns of the table `runs`, with the values for runs that lack them.
+# Metadata that become columns of the table `runs`. The value is the default for runs without this entry.
 _COLUMN_DEFAULTS = {
     "program": None,
     "set": None,
@@ -75,12 +75,12 @@ def rebuild(
     Raises
     ------
     NothingRecordedError
-        If there are no recordings.
+        If no recordings were found.
     StoreError
         If no recording can be read, or the store cannot be written.
     """
-    sources = find_sources(recordings_dir, samples_dir)
-    if not sources:
+    recordings = find_recordings(recordings_dir, samples_dir)
+    if not recordings:
         raise NothingRecordedError(
             f"nothing recorded yet under {recordings_dir or places.recordings_dir()}: run `cmlib "
             "record NAME -- COMMAND`, "
@@ -90,11 +90,13 @@ def rebuild(
         run_rows = []
         refused_rows = []
         disable = None if progress else True
-        for number, source in enumerate(progress_bar(sources, desc="store", unit="run", disable=disable)):
+        for number, recording in enumerate(
+            progress_bar(recordings, desc="store", unit="run", disable=disable)
+        ):
             try:
-                run_rows.append(_add_recording(connection, number, source))
+                run_rows.append(_add_recording(connection, number, recording))
             except StoreError as error:
-                refused_rows.append((source.name, source.state(), as_utf8(error)))
+                refused_rows.append((recording.name, recording.sizes_and_times(), as_utf8(error)))
         if not run_rows:
             _, _, first_reason = refused_rows[0]
             raise StoreError(first_reason)
@@ -123,7 +125,7 @@ def refresh(recordings_dir: str | Path | None = None, url: str | sa.URL | None =
     Raises
     ------
     NothingRecordedError
-        If there are no recordings.
+        If no recordings were found.
     StoreError
         If the store cannot be made.
     """
@@ -141,20 +143,20 @@ class _RunTable(NamedTuple):
     cpus: float | None  # average number of CPUs used
 
 
-def _add_recording(connection: sa.Connection, number: int, source: RawRecording) -> dict[str, Any]:
+def _add_recording(connection: sa.Connection, number: int, recording: RawRecording) -> dict[str, Any]:
     """Write the table of a recording.
 
     Returns the row of the recording in the table `runs`. `number` makes the name of the table unique.
     """
-    if source.problem:
-        raise StoreError(source.problem)
-    meta = source.meta
+    if recording.problem:
+        raise StoreError(recording.problem)
+    meta = recording.meta
     run_id = id_of(meta)
-    is_series = source.kind == SERIES
-    table = _read_series(source) if is_series else _read_lines(source)
+    is_run = recording.kind == RUN
+    table = _make_run_table(recording) if is_run else _make_line_table(recording)
     # PostgreSQL limits the length of names, and SQL needs quotes around other characters.
     readable_name = re.sub(r"[^a-z0-9]+", "_", run_id.lower())[:_LONGEST_NAME]
-    table_name = f"{'series' if is_series else 'lines'}_{number:05d}_{readable_name}"
+    table_name = f"{'series' if is_run else 'lines'}_{number:05d}_{readable_name}"
     table.frame.to_sql(table_name, connection, index=False)
     columns = {key: meta.get(key, default) for key, default in _COLUMN_DEFAULTS.items()}
     return {
@@ -169,12 +171,12 @@ def _add_recording(connection: sa.Connection, number: int, source: RawRecording)
     }
 
 
-def _read_series(source: RawRecording) -> _RunTable:
-    """Read the counts of a run per interval.
+def _make_run_table(recording: RawRecording) -> _RunTable:
+    """Make the table of a run, with one row per interval.
 
-    Columns of the table: time_s, interval_s, and count_000, running_000 and so on for each event.
+    Columns of the table: time_s, interval_s, count_000, count_001 and so on, running_000, running_001 and so on.
     """
-    counts, running, cpus = read_run(source.file, source.meta)
+    counts, running, cpus = read_run(recording.file, recording.meta)
     n_events = counts.shape[1]
     columns = [f"{quantity}_{k:03d}" for quantity in ("count", "running") for k in range(n_events)]
     frame = pd.concat([counts, running], axis=1).set_axis(columns, axis=1).reset_index()
@@ -182,12 +184,17 @@ def _read_series(source: RawRecording) -> _RunTable:
     return _RunTable(frame, list(counts), cpus)
 
 
-def _read_lines(source: RawRecording) -> _RunTable:
-    """Read the lines (piecewise-linear segments) of a recording.
+def _make_line_table(recording: RawRecording) -> _RunTable:
+    """Make the table of a recording of lines (piecewise-linear segments), with one row per line.
 
-    Columns of the table: x_start, x_end, and slope_001, intercept_001 and so on for each event but the first.
+    Columns of the table: x_start, x_end, slope_001, intercept_001, slope_002, intercept_002 and so on. Number 0 is not
+    used: the first event is the x-axis of the lines.
     """
-    events = list(source.meta["events"])
-    fitted = [f"{parameter}_{k:03d}" for k in range(1, len(events)) for parameter in ("slope", "intercept")]
-    frame = read_table(source.file, source.meta).set_axis(["x_start", "x_end", *fitted], axis=1)
+    events = list(recording.meta["events"])
+    coefficients = [
+        f"{coefficient}_{k:03d}" for k in range(1, len(events)) for coefficient in ("slope", "intercept")
+    ]
+    frame = read_line_table(recording.file, recording.meta).set_axis(
+        ["x_start", "x_end", *coefficients], axis=1
+    )
     return _RunTable(frame, events, None)

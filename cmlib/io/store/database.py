@@ -31,7 +31,7 @@ REFUSED = "refused"  # one row per recording that could not be stored
 VERSION = "store_version"  # version of the tables, and hash of the code that made them
 
 _NAMESPACE = "cmlib"
-# Bytes 68 to 71 of an SQLite file contain its application_id. That of a store is "cmlb".
+# Bytes 68 to 71 of an SQLite file contain its application_id. The application_id of a store is "cmlb".
 _APPLICATION_ID = 0x636D6C62
 _APPLICATION_ID_BYTES = slice(68, 72)
 # Advisory locks of PostgreSQL. The first allows one rebuild at a time. The second excludes readers while the new store
@@ -159,7 +159,7 @@ def _replacing_file(url: sa.URL) -> Iterator[sa.Connection]:
 def _check_is_store(url: sa.URL) -> None:
     """Check that an existing file is a store.
 
-    No other file must be replaced.
+    This protects other databases of the user from being replaced.
     """
     file = Path(url.database)
     _check_regular(file)

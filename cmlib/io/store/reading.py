@@ -20,7 +20,7 @@ from cmlib.io.recording import Recording, make_recording
 from cmlib.io.store.database import REFUSED, RUNS, VERSION, hash_readers, reading
 from cmlib.io.store.errors import StoreError
 from cmlib.io.store.raw import MODE as LINES
-from cmlib.io.store.raw import find_sources
+from cmlib.io.store.raw import find_recordings
 
 
 def runs(
@@ -52,10 +52,11 @@ def runs(
         - ``exit_code`` : exit code of the command. Imported runs may have none.
         - ``source`` : ``perf``, or ``valgrind`` if the counts are simulated.
         - ``axis`` : ``time``, or ``runs`` if each interval is a complete run.
-        - ``condition`` : condition of an imported run, which ends the program's name. Usually empty.
+        - ``condition`` : condition of an imported run. The name of the program ends with it. Usually empty.
         - ``running_shares`` : False if it is unknown for how much of the time events were counted.
         - ``imported`` : True if the run was imported.
-        - ``n_intervals``, ``n_events``, ``events`` : numbers of intervals and events, and names of the events.
+        - ``n_intervals``, ``n_events`` : how many intervals and events the run has.
+        - ``events`` : names of the events.
         - ``series_table`` : name of the table with the counts.
 
     Raises
@@ -217,7 +218,7 @@ def is_current(
     Returns
     -------
     bool
-        False also if the store does not exist, or other code read the recordings.
+        Also False if the store does not exist, or if the code that reads recordings has changed since.
     """
     try:
         with reading(url) as connection:
@@ -230,11 +231,11 @@ def is_current(
         return False
     current_meta = {}
     current_refusals = {}
-    for source in find_sources(recordings_dir, samples_dir):
-        if source.problem or source.name in stored_refusals:
-            current_refusals[source.name] = source.state()
+    for recording in find_recordings(recordings_dir, samples_dir):
+        if recording.problem or recording.name in stored_refusals:
+            current_refusals[recording.name] = recording.sizes_and_times()
         else:
-            current_meta[id_of(source.meta)] = source.meta
+            current_meta[id_of(recording.meta)] = recording.meta
     return current_refusals == stored_refusals and current_meta == stored_meta
 
 
@@ -253,17 +254,16 @@ def _read_run_tables(url: str | None, run_id: str) -> tuple[Mapping, pd.DataFram
             similar = difflib.get_close_matches(run_id, known_ids, n=3)
             hint = f"Did you mean {', '.join(similar)}?" if similar else "See `cmlib.io.store.runs()`."
             raise StoreError(f"there is no run {run_id!r} among the {len(known_ids)} in the store. {hint}")
-        # Sorted by time, or by the start of the lines: a database has no order of rows.
+        # A database does not keep the order of rows. The first two columns are times, or the ranges of the lines.
         return row, pd.read_sql(sa.text(f"SELECT * FROM {row['series_table']} ORDER BY 1, 2"), connection)
 
 
 def _convert_lines(meta: dict, lines: pd.DataFrame, events: list[str]) -> Recording:
-    """Convert a table of lines to a Recording.
-
-    It has as many intervals as lines.
-    """
-    fitted = [f"{parameter}:{event}" for event in events[1:] for parameter in ("slope", "intercept")]
-    lines = lines.set_axis(["x_start", "x_end", *fitted], axis=1)
+    """Convert a table of lines to a Recording with one interval per line."""
+    coefficients = [
+        f"{coefficient}:{event}" for event in events[1:] for coefficient in ("slope", "intercept")
+    ]
+    lines = lines.set_axis(["x_start", "x_end", *coefficients], axis=1)
     n_intervals = len(lines)
     duration_s = meta["duration_s"]
     index = pd.Index(duration_s * np.arange(1, n_intervals + 1) / n_intervals, name="time_s")
