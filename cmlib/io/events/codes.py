@@ -31,7 +31,7 @@ class SameEvent(NamedTuple):
     first, second : str
         The names, in input order.
     processors : tuple of str
-        Kinds of processor on which both names have the same code. These are columns of ``generic.csv``.
+        Kinds of processor on which both names have the same code. Each kind is the name of a column of ``generic.csv``.
     certain : bool
         True if the names have the same code on all possible processors of the recording.
     """
@@ -101,7 +101,7 @@ def read_codes(table_name: str | None) -> dict[str, int]:
 def _find_possible_processors(names: list[str], machine: Mapping) -> list[str]:
     """List the kinds of processor on which the events can have been counted.
 
-    These are columns of generic.csv.
+    Each kind is the name of a column of generic.csv.
     """
     codes = _read_generic_codes()
     if machine.get("family") is not None:

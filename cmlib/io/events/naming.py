@@ -92,7 +92,7 @@ def encode(event: str, table: pd.DataFrame, modifier: str = "u") -> str:
 def _encode_by_code(name: str, row: pd.Series, modifier: str) -> str:
     """Write an event by its code, umask and further settings.
 
-    They are in a row of the event table.
+    `row` is the row of the event in the event table.
     """
     extra = f",{row['extra']}" if row.get("extra") else ""
     return f"cpu/event={row['code']:#x},umask={row['umask']:#x}{extra},name={name}/{modifier}"

@@ -8,8 +8,9 @@ from cmlib.places import shipped
 
 _PREFIX = "sim."
 MODELLED = "modelled"
-# Callgrind simulates two levels of caches. The last level is the processor's last-level cache. In a second simulation
-# of the same run, it is the processor's second-level cache.
+# Values of the column `last_level` in simulated.csv. Callgrind simulates only two levels of caches. In the first
+# simulation of a program, the second of them has the size of the processor's last-level cache. A second simulation of
+# the same program uses the size of the processor's second-level cache.
 _LAST_LEVEL, _SECOND_LEVEL = "LL", "L2"
 
 
@@ -30,7 +31,7 @@ def simulated_events(levels: int = 2) -> pd.DataFrame:
         - ``callgrind`` : Callgrind's short name.
         - ``kind`` : ``exact``, or ``modelled`` if the count depends on a simulated cache or branch predictor.
         - ``weight`` : cycles per event in KCachegrind's estimate.
-        - ``unit`` : unit of the processor.
+        - ``unit`` : part of the processor, or type of instructions. For example, ``last-level cache`` or ``branches``.
         - ``description`` : what is counted.
 
     Examples
@@ -44,9 +45,7 @@ def simulated_events(levels: int = 2) -> pd.DataFrame:
 
 
 def second_level_events() -> pd.DataFrame:
-    """List the events of the second-level cache.
-
-    Only a second simulation counts them.
+    """List the events of the second-level cache, which only a second simulation counts.
 
     Returns
     -------
@@ -99,6 +98,6 @@ def is_simulated(event: str) -> bool:
 
 @cache
 def _select_events(*last_levels: str) -> pd.DataFrame:
-    """Select the events of simulations of these last levels."""
+    """Select the events with one of the given values in the column ``last_level`` of simulated.csv."""
     table = pd.read_csv(shipped("events") / "simulated.csv", index_col="event")
     return table[table["last_level"].isin(last_levels)].drop(columns="last_level")

@@ -9,8 +9,9 @@ import pandas as pd
 def umask_sums(table: pd.DataFrame) -> list[tuple[str, tuple[str, ...]]]:
     """List the events that are the sum of other events.
 
-    Each bit of an umask can select a kind of occurrence. Then an event is the sum of other events with the same code if
-    each of its bits is set in exactly one of them. Sums that can be written with fewer events are omitted.
+    Each bit of an umask can select a kind of occurrence. Then an event is the sum of other events with the same code,
+    if each bit of the sum is set in exactly one of the other events. Sums that can be written with fewer events are
+    omitted.
 
     Parameters
     ----------

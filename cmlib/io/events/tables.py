@@ -48,7 +48,7 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
         - ``umask`` (int): bits in the counter's register that select a variant of the event.
         - ``bits`` (int): bits of the umask that count disjoint sets of occurrences. 0 if unknown.
         - ``counters`` (int): number of counters that the event needs.
-        - ``unit`` (str): unit of the processor.
+        - ``unit`` (str): part of the processor. For example, ``load-store``.
         - ``abbr`` (str): short name.
         - ``core`` (int): position in the list of events that are recorded without multiplexing, from 1. 0 for other
           events.
@@ -74,7 +74,7 @@ def table(name: str = "amd_zen5") -> pd.DataFrame:
         return vendor_events
     if vendor_events is not None:
         handwritten = read_table(path)
-        # The CSV numbers the core events. Numbers of the vendor's events would repeat its numbers.
+        # The CSV file numbers the core events from 1. The vendor's files number other events from 1, too.
         further_events = vendor_events[~vendor_events.index.isin(handwritten.index)].assign(core=0)
         return pd.concat([handwritten, further_events])
     if not path.is_file():

@@ -33,7 +33,7 @@ def translate(names: Iterable[str], machine: Mapping) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        New name, keyed by old name. Unchanged names are omitted, and new names that would not be unique.
+        New name, keyed by old name. A name is omitted if it is unchanged, or if its new name would not be unique.
     """
     names = list(names)
     event_by_reading = second_readings(names)
@@ -115,10 +115,10 @@ def _list_names_by_spelling(names: list[str], machine: Mapping) -> dict[str, str
 
 
 def _rename_pinned_events(names: Iterable[str]) -> dict[str, str]:
-    """Rename the events that count instructions and cycles.
+    """Rename the events that count instructions and cycles to ``instructions`` and ``cycles``.
 
-    They become ``instructions`` and ``cycles``. Names without modifier are preferred to names with the modifier ``u``
-    (user mode). Unchanged names are omitted.
+    Names without modifier are preferred to names with the modifier ``u`` (user mode). The result contains the new name,
+    keyed by old name. Unchanged names are omitted.
     """
     names = list(names)
     if not core_pmu(names):
