@@ -9,6 +9,8 @@ from cmlib.io.meaning.stored import Derived
 from cmlib.io.sources.pieces import Piece
 from cmlib.terminal import abridged
 
+# Do not change this sentence. `cmlib.io.imports` removes it from the notes of recordings, also of those that were
+# imported earlier.
 NO_SHARES = (
     "The file has no running shares: for how much of the time an event was counted, and how much was extrapolated, "
     "is not known."
@@ -45,11 +47,11 @@ def write_note(piece: Piece, derived: Derived, counts: pd.DataFrame, names: Mapp
     if (rows["running"].isna() & rows["value"].notna()).any():
         sentences.append(NO_SHARES)
     if derived.n_copies:
-        sentences.append(f"{derived.n_copies:,} rows came twice, with equal counts: the copies are left out.")
+        sentences.append(f"Duplicate rows are left out: {derived.n_copies:,}.")
     if derived.hidden:
         sentences.append(
-            f"Zeros that run from one event to the list's end had no turn, and are taken for not counted: "
-            f"{', '.join(derived.hidden)}."
+            "Some zeros of the last events in the list are treated as not counted, because an interval can end before "
+            f"these events are put on a counter: {', '.join(derived.hidden)}."
         )
     sentences += _describe_units(rows)
     sentences += _describe_renamed_events(names)
@@ -60,20 +62,21 @@ def write_note(piece: Piece, derived: Derived, counts: pd.DataFrame, names: Mapp
 def _describe_runs(program: Program, n_rows: int, of_whole_runs: bool) -> list[str]:
     """Describe whether counts are totals, means or counts per operation."""
     if program.per == "operation":
-        return ["Counts and times are those of one operation, in the mean."]
+        return ["Counts and times are means per operation."]
     if program.repeats > 1:
         return [f"Counts are means of {program.repeats} runs."]
-    if program.repeats == 0:
+    if program.repeats == 0:  # the file contains means, but does not say of how many runs
         return ["Counts are means of several runs."]
     if not of_whole_runs:
         return []
-    kind = "Shares" if program.counts.empty else "Counts are totals"
-    runs = "run" if n_rows == 1 else "runs"
-    return [f"{kind} of {n_rows} {runs}."]
+    runs = "1 run" if n_rows == 1 else f"{n_rows} runs"
+    if program.counts.empty:
+        return [f"The file contains shares of slots of {runs}, but no counts."]
+    return [f"Counts are totals of {runs}."]
 
 
 def _describe_units(rows: pd.DataFrame) -> list[str]:
-    """Name the events with an unusual unit."""
+    """Write the unit of each event that is not a count, a time in ms or ns, or a percentage."""
     unit_by_event = rows.drop_duplicates("event").set_index("event")["unit"]
     return [f"{event} is in {unit}." for event, unit in unit_by_event.items() if unit not in _PLAIN_UNITS]
 
@@ -81,7 +84,8 @@ def _describe_units(rows: pd.DataFrame) -> list[str]:
 def _describe_renamed_events(names: Mapping[str, str]) -> list[str]:
     """Name the events that were renamed.
 
-    Repeated readings and changes of case are not named.
+    Repeated readings (``EVENT#2``) are omitted, because they get the new name of the first reading. Names that were
+    only converted to lower case are omitted, too.
     """
     return [
         f"{name_in_file} is taken for {name}."

@@ -26,7 +26,7 @@ from cmlib.io.meaning.selection import Selection, find_events_of_unknown_kind, f
 from cmlib.io.meaning.stored import as_text, join_programs
 
 _MOST_PROGRAMS = 1000
-_N_FIRST_BYTES = 1 << 16  # by which the type of a binary file is recognized
+_N_FIRST_BYTES = 1 << 16  # the type of a binary file is recognized from its first bytes
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Piece:
     format : str
         Name of the file's format.
     selection : Selection
-        How the rows are selected from the file.
+        Choice of the rows of the file.
     program : Program
         The selected rows.
     levels : frozenset of str
@@ -54,7 +54,7 @@ class Piece:
     labels : tuple of str
         Names of the program, the kind of core and the mark. Empty strings if the file contains only one.
     further_pieces : tuple of Piece
-        Pieces of other files with totals of the same program. Their rows are in `program`, too.
+        Pieces of other files with totals of the same program. `program` also contains the rows of these pieces.
     """
 
     file: Path
@@ -185,7 +185,7 @@ def _recognize_format(raw: bytes, text: str) -> str:
     try:
         return recognize(text)
     except FormatError:
-        # The type of a binary file is recognized by its bytes, because the text has replaced some of them.
+        # The type of a binary file is recognized from its bytes. In `text`, bytes that are not UTF-8 are replaced.
         advice = unsupported.explain(raw[:_N_FIRST_BYTES].decode("utf-8", "surrogateescape"))
         if advice:
             raise FormatError(f"the file {advice}") from None
@@ -206,7 +206,8 @@ def _choose_rows(
 ) -> list[_Choice]:
     """Choose the rows of each piece of a program.
 
-    There is a piece for each kind of core, and for each mark or run.
+    There is a piece for each kind of core. If marks are given, there is a piece for each mark. Otherwise, there is a
+    piece for each group of runs (see :func:`_group_runs`).
     """
     counts = select(readings, Selection(program=number)).counts
     kinds = find_kinds(counts)
@@ -219,6 +220,7 @@ def _choose_rows(
         program = select(readings, selection)
         labels = (kind,) if len(kinds) > 1 else ()
         notes = _write_notes_on_kind(counts, kind)
+        # Pieces for marks consist of intervals. Without marks, the runs are grouped into pieces.
         if marks:
             selection_by_mark = _select_marks(selection, program, marks, readings.begin_ns, file)
             notes = (*notes, *_write_notes_on_marks(marks, selection_by_mark))
@@ -234,7 +236,7 @@ def _write_notes_on_kind(counts: pd.DataFrame, kind: str) -> tuple[str, ...]:
     """Write sentences on a recording of one kind of core."""
     if not kind:
         return ()
-    notes = [f"The file counts several kinds of core; these are the counts of {kind}."]
+    notes = [f"The file counts several kinds of core, and this recording has the counts of {kind}."]
     left_out = find_events_of_unknown_kind(counts)
     if left_out:
         notes.append(f"Events that do not name their kind of core are left out: {', '.join(left_out)}.")

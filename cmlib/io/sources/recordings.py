@@ -158,9 +158,10 @@ def _describe_storage(piece: Piece, options: ReadOptions) -> dict:
 
 
 def _describe_axis(derived: Derived, options: ReadOptions) -> dict:
-    """Return the metadata on the intervals.
+    """Return the metadata that :func:`describe_recording` cannot derive from the times in the file.
 
-    Each is a complete run, or has a length that the user gave.
+    The axis is runs if each interval is a complete run. The user can give the length of the intervals. Otherwise, the
+    result is empty.
     """
     if derived.table.of_whole_runs:
         return {"axis": RUNS, "interval_ms": 1000}
@@ -170,9 +171,9 @@ def _describe_axis(derived: Derived, options: ReadOptions) -> dict:
 
 
 def _describe_measurement(piece: Piece, derived: Derived) -> dict:
-    """Return metadata that only some files have.
+    """Return the metadata that not all files contain.
 
-    These are metrics of the tool, CPUs, machine and processor times.
+    The result has the metrics of the recording tool, the number of used CPUs, the machine and the processor times.
     """
     n_cpus = None if derived.table.of_whole_runs else measure_cpus(piece.program.counts)
     entries = {
@@ -188,7 +189,7 @@ def _describe_measurement(piece: Piece, derived: Derived) -> dict:
 def _list_cpu_times(program: Program) -> dict[str, list[float]]:
     """Return the processor times of the selected runs [s].
 
-    There are lists for user mode and for the kernel. Empty if unknown.
+    The key ``user_s`` has the times in user mode, and ``system_s`` the times in the kernel. Empty if unknown.
     """
     runs = _select_runs(program)
     times = {"user_s": [run.user_s for run in runs], "system_s": [run.system_s for run in runs]}
@@ -196,7 +197,7 @@ def _list_cpu_times(program: Program) -> dict[str, list[float]]:
 
 
 def _select_runs(program: Program) -> list[Run]:
-    """Return the entries of the file on the runs with selected rows."""
+    """Return the description of each run with selected rows. Runs that the file does not describe are omitted."""
     rows = program.counts if len(program.counts) else program.metrics
     numbers = dict.fromkeys(rows["run"])
     return [program.runs[number - 1] for number in numbers if number <= len(program.runs)]
@@ -235,7 +236,7 @@ def _is_user_only(program: Program) -> bool:
 def _mark_doubtful(recordings: Sequence[FileRecording], measured: Sequence[Measured]) -> list[FileRecording]:
     """Add the doubtful counts to the metadata of each recording.
 
-    A count is doubtful if it does not agree with the other recordings of the same file.
+    See :func:`find_doubtful`. It compares the recordings of the same file.
     """
     doubtful_by_number: dict[int, dict[str, str]] = {}
     for file in dict.fromkeys(recording.file for recording in recordings):
@@ -248,7 +249,7 @@ def _mark_doubtful(recordings: Sequence[FileRecording], measured: Sequence[Measu
 def _add_doubts(recording: FileRecording, doubtful: dict[str, str]) -> FileRecording:
     """Add the reasons for doubt to a recording.
 
-    The IPC that the tool computed is removed.
+    The IPC that the tool computed is removed, because the tool computed it from the doubtful counts.
     """
     if not doubtful:
         return recording
