@@ -13,9 +13,11 @@ import pandas as pd
 from cmlib.intervals import lengths_by_ends
 from cmlib.spelling import PINNED
 
-# An extrapolated count that was on a counter for less than this [s] is not used for IPC: perf rotates every 4 ms.
+# Shortest time on a counter for a reliable extrapolation [s]. perf changes the events on the counters every 4 ms, so a
+# shorter time is about one turn of the event.
 _SHORTEST_S = 0.005
-# A clock below this share of another run's in the same file comes from cycles that were not counted all the time.
+# Lowest plausible clock rate, as a fraction of the highest clock rate in the file. A lower rate means that not all
+# cycles were counted.
 _LOWEST_CLOCK = 0.5
 
 
@@ -58,7 +60,7 @@ def find_doubtful(recordings: Sequence[Measured]) -> list[dict[str, str]]:
     clocks = [_measure_clock(recording) for recording in recordings]
     doubtful = []
     for recording, clock in zip(recordings, clocks, strict=True):
-        found = _find_short(recording)
+        reasons = _find_short(recording)
         comparable_clocks = [
             other_clock
             for other_clock, compared in zip(clocks, recordings, strict=True)
@@ -66,12 +68,12 @@ def find_doubtful(recordings: Sequence[Measured]) -> list[dict[str, str]]:
         ]
         if np.isfinite(clock) and clock < _LOWEST_CLOCK * max(comparable_clocks):
             cycles = recording.counts["cycles"].sum()
-            found.setdefault(
+            reasons.setdefault(
                 "cycles",
                 f"{cycles:,.0f} cycles, a clock of {clock:.2g} GHz where another run of the file has "
                 f"{max(comparable_clocks):.2g} GHz",
             )
-        doubtful.append(found)
+        doubtful.append(reasons)
     return doubtful
 
 
@@ -80,7 +82,7 @@ def _find_short(recording: Measured) -> dict[str, str]:
     if not recording.are_lengths_known:
         return {}
     lengths = lengths_by_ends(recording.counts.index)
-    found = {}
+    reasons = {}
     for event in PINNED:
         if event not in recording.counts:
             continue
@@ -89,8 +91,8 @@ def _find_short(recording: Measured) -> dict[str, str]:
         seconds = float((share * lengths)[counted].sum())
         if counted.any() and (share[counted] < 1).any() and seconds < _SHORTEST_S:
             count = recording.counts[event].sum()
-            found[event] = f"{count:,.0f} {event}, extrapolated from {1000 * seconds:.2g} ms on a counter"
-    return found
+            reasons[event] = f"{count:,.0f} {event}, extrapolated from {1000 * seconds:.2g} ms on a counter"
+    return reasons
 
 
 def _measure_clock(recording: Measured) -> float:

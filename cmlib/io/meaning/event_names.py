@@ -97,7 +97,7 @@ def find_mode(event: str) -> EventInMode | None:
     if match is None:
         return None
     name = match["event"]
-    if "/" in name:  # the pattern leaves the second slash of `cpu_core/cycles/u` to the modifier
+    if "/" in name:  # in `cpu_core/cycles/u`, the pattern matches the second slash as a part of the modifier
         name += "/"
     return EventInMode(name, match["mode"])
 

@@ -42,29 +42,34 @@ def describe_recording(
         Values for the metadata. Keys: mode, pinned, groups, modifier, interval_ms, encodings, duration_s and
         running_shares.
     """
-    bases = {event: base_name(event) for event in rows["event"].unique()}
-    written = {names.get(base, base): event for event, base in bases.items()}
+    base_by_event = {event: base_name(event) for event in rows["event"].unique()}
+    event_by_name = {names.get(base, base): event for event, base in base_by_event.items()}
     modifiers = {}
-    for name, event in written.items():
-        bare, _, modifier = event.rpartition(":")
-        if bare == bases[event]:
+    for name, event in event_by_name.items():
+        bare_name, _, modifier = event.rpartition(":")
+        if bare_name == base_by_event[event]:
             modifiers[name] = modifier
+    # The modifier D pins an event: perf counts it all the time.
     pinned = [name for name, modifier in modifiers.items() if "D" in modifier and name in counts]
     if not pinned:
         pinned = [name for name in PINNED if name in counts]
-    others = [name for name in counts if name not in pinned]
-    has_all_cycles = any(base == event and spelling(event) == "cycles" for event, base in bases.items())
+    unpinned = [name for name in counts if name not in pinned]
+    # Cycles without a modifier were counted in user mode and in the kernel. Then the recording has no single mode.
+    has_all_cycles = any(
+        base == event and spelling(event) == "cycles" for event, base in base_by_event.items()
+    )
     modifier = next((modifier.replace("D", "") for modifier in modifiers.values()), None)
     event_by_reading = second_readings(counts)
     times = counts.index.to_numpy()
-    whole_lengths = lengths_by_ends(times)[: max(len(times) - 1, 1)]
+    # The end of the program can cut the last interval short.
+    complete_lengths = lengths_by_ends(times)[: max(len(times) - 1, 1)]
     return {
         "mode": find_mode_of_counting(counts, running),
         "pinned": pinned,
-        "groups": find_groups(running[others]),
+        "groups": find_groups(running[unpinned]),
         "modifier": None if has_all_cycles else modifier,
-        "interval_ms": max(1, round(1000 * whole_lengths.min())),
-        "encodings": {name: written.get(event_by_reading.get(name, name), name) for name in others},
+        "interval_ms": max(1, round(1000 * complete_lengths.min())),
+        "encodings": {name: event_by_name.get(event_by_reading.get(name, name), name) for name in unpinned},
         "duration_s": float(times[-1]),
         "running_shares": not rows["running"].isna().any(),
     }
@@ -103,8 +108,8 @@ def parse_start(text: str) -> str | None:
 def measure_cpus(counts: pd.DataFrame) -> float | None:
     """Return the average number of CPUs that a run used.
 
-    perf counts cycles and instructions only while the program runs. The number of CPUs is the time in which one of them
-    was counted, divided by the length of the intervals.
+    perf counts cycles and instructions only while the program runs. So the number of CPUs is the time in which cycles
+    or instructions were counted, divided by the length of the intervals.
 
     Parameters
     ----------
@@ -114,20 +119,21 @@ def measure_cpus(counts: pd.DataFrame) -> float | None:
     Returns
     -------
     float or None
-        None if the rows have no times, or if neither event was counted all the time.
+        None if the rows have no times, or if neither cycles nor instructions were counted all the time.
     """
     is_pinned = map_events(counts["event"], _is_cycles_or_instructions).astype(bool)
     times, on_counter_s = counts["time_s"].to_numpy(), counts["on_counter_s"].to_numpy()
-    is_of_all = map_events(counts["place"], lambda place: place == "").astype(bool)
-    is_always = (counts["running"].to_numpy() == 1) & is_of_all
+    is_without_place = map_events(counts["place"], lambda place: place == "").astype(bool)
+    is_always = (counts["running"].to_numpy() == 1) & is_without_place
     is_chosen = is_pinned & is_always & ~np.isnan(times) & ~np.isnan(on_counter_s)
     if not is_chosen.any():
         return None
-    on_ns = pd.Series(np.round(1e9 * on_counter_s[is_chosen]))
-    on = 1e-9 * on_ns.groupby(times[is_chosen]).max()
-    lengths = lengths_by_ends(on.index)
-    near = lengths <= 2 * np.median(lengths)  # nothing lies between it and the one before
-    return float(on[near].sum() / lengths[near].sum())
+    on_counter_ns = pd.Series(np.round(1e9 * on_counter_s[is_chosen]))
+    longest_s = 1e-9 * on_counter_ns.groupby(times[is_chosen]).max()
+    # The chosen rows can omit intervals. The length after an omitted interval is too long, so it is not used.
+    lengths = lengths_by_ends(longest_s.index)
+    follows_directly = lengths <= 2 * np.median(lengths)
+    return float(longest_s[follows_directly].sum() / lengths[follows_directly].sum())
 
 
 def _is_cycles_or_instructions(event: str) -> bool:
@@ -153,17 +159,21 @@ def add_modes(counts: pd.DataFrame, running: pd.DataFrame) -> tuple[pd.DataFrame
         Input with a column for each sum, before the two addends. A sum is NaN if an addend is NaN. Its running share
         is the smaller share of the addends. The input is returned unchanged if nothing is added up.
     """
-    parts = {}
+    events_by_name: dict[str, dict[str, str]] = {}  # the inner dict is keyed by mode
     for event in counts:
         mode = find_mode(event)
         if mode is not None:
-            parts.setdefault(mode.name, {}).setdefault(mode.mode, event)
-    sums = {name: by_mode for name, by_mode in parts.items() if len(by_mode) == 2 and name not in counts}
-    if not sums:
+            events_by_name.setdefault(mode.name, {}).setdefault(mode.mode, event)
+    # A sum needs both modes. A column that the file contains is never replaced.
+    addends_by_sum = {
+        name: list(event_by_mode.values())
+        for name, event_by_mode in events_by_name.items()
+        if len(event_by_mode) == 2 and name not in counts
+    }
+    if not addends_by_sum:
         return counts, running
     counts, running = counts.copy(), running.copy()
-    for name, by_mode in sums.items():
-        columns = list(by_mode.values())
+    for name, columns in addends_by_sum.items():
         position = min(counts.columns.get_loc(column) for column in columns)
         counts.insert(position, name, counts[columns].sum(axis=1, skipna=False))
         running.insert(position, name, running[columns].min(axis=1, skipna=False))

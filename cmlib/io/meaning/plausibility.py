@@ -14,13 +14,14 @@ from cmlib.io.archive.runs import LARGEST_COUNT, MOST_EVENTS
 
 # Most counts in a file: 480 events in 4,000 intervals, or 12 in 160,000.
 MOST_COUNTS = 2_000_000
-# Events as perf writes them, with anything between the slashes of a PMU's, and kinds as in `task-clock [software]`.
+# Names of events in the output of perf. For example, `cycles:u`, `task-clock [software]` or `cpu/event=0x3c/u`. The
+# text between the slashes can contain any characters.
 _NAME = re.compile(r"[^\s'\"`$;&|]+(?: \[\w+\])?|[\w-]+/[^/]*/\w*")
-# A tenth of perf's shortest interval, and a third of a year [s].
+# Limits of the length of an interval [s]: a tenth of perf's shortest interval, and a third of a year.
 _SHORTEST_S, _LONGEST_S = 1e-4, 1e7
 _LONGEST_NAME = 1000
 _LONGEST_LINE = 1 << 20
-_MOST_LINES_PER_COUNT = 2
+_MOST_LINES_PER_COUNT = 2  # some tools write further lines, for example headings and metrics
 
 
 def check_size(file: Path, raw: bytes) -> None:
@@ -82,9 +83,9 @@ def check_plausible(
         )
     for name in names:
         _check_name(file, name, chosen)
-    possible = rows["value"].isna() | rows["value"].between(0, LARGEST_COUNT)
-    if not possible.all():
-        row = rows[~possible].iloc[0]
+    is_possible = rows["value"].isna() | rows["value"].between(0, LARGEST_COUNT)
+    if not is_possible.all():
+        row = rows[~is_possible].iloc[0]
         raise RecordError(f"{file} counts {row['value']:.3g} {row['event']} at once, which no counter holds.")
     times = rows["time_s"].drop_duplicates().to_numpy()
     lengths = lengths_by_ends(times)

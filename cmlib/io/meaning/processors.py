@@ -46,5 +46,8 @@ def find_machine(given: Mapping, processor_field: str) -> Machine:
             return Machine(given | processors.machine_with(processors.find(name)))
         except processors.UnknownProcessorError:
             continue
-    note = f"The file names the processor {processor_field}, which has no table: what its events mean is not known."
+    note = (
+        f"The file names the processor {processor_field}. There is no event table for it, so the meaning of "
+        "its events is unknown."
+    )
     return Machine(given | {"model_name": processor_field}, (note,))

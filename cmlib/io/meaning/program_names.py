@@ -58,7 +58,7 @@ def _split_words(name: str) -> list[str]:
     """Split a name at blanks. Folders are removed from paths, and special characters are replaced."""
     try:
         words = shlex.split(name)
-    except ValueError:  # such as an unclosed quotation mark
+    except ValueError:  # for example, because a quotation mark is not closed
         words = name.split()
     last_parts = [word.rstrip("/").rpartition("/")[2].removesuffix(".exe") for word in words]
     return [_write_plainly(word) or "x" for word in last_parts if word] or ["unnamed"]

@@ -17,7 +17,8 @@ from cmlib.io.meaning.series import number_equal
 
 DURATION = "duration_time"
 _WRAPPED = 2.0**64
-# Distance from 2^64 up to which a count is the result of a difference below 0; larger where six digits were printed.
+# Counts that are closer to 2^64 than this are negative differences. The limit is larger if a count has few digits,
+# because the tool rounded it.
 _NEAR, _NEAR_IN_SIX_DIGITS = 1e12, 1e14
 _COLUMNS = ["time_s", "event", "value", "supported", "running", "unit"]
 
@@ -70,12 +71,13 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
         counts = counts[timed]
     counts, latencies = _without_latencies(counts)
     if latencies:
-        notes.append(f"Latencies of retirement are no counts, and are left out: {', '.join(latencies)}.")
+        notes.append(f"Retirement latencies are not counts, and are left out: {', '.join(latencies)}.")
     check_values(counts)
     counts, n_wrapped = without_wrapped(counts)
     if n_wrapped:
         notes.append(
-            f"Counts just below 2^64 are impossible, as of a difference below 0, and are left out: {n_wrapped}."
+            "Counts just below 2^64 are left out, because they are negative differences of two readings: "
+            f"{n_wrapped} counts."
         )
     of_whole_runs = not timed.any()
     lengths = np.array([])
@@ -84,7 +86,7 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
         counts = counts.assign(time_s=numbers.astype(float))
     counts, places = sum_places(counts)
     if len(places) == 1:
-        notes.append(f"Counts are those of {places[0]}.")
+        notes.append(f"All counts are from {places[0]}.")
     elif places:
         notes.append(f"Counts of {len(places)} places, {places[0]} to {places[-1]}, are added up.")
     # For small files, this takes half of the time of counts[_COLUMNS].
@@ -102,7 +104,7 @@ def make_table(program: Program, levels: frozenset[str] = frozenset()) -> Table:
 def without_wrapped(counts: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Replace counts just below 2^64 by NaN. Return the counts, and how many were replaced.
 
-    Such a count is a negative difference of two readings of a counter.
+    Such a count is a negative difference of two readings of a counter, as an unsigned number of 64 bits.
     """
     value = counts["value"].to_numpy(float)
     near = np.flatnonzero(np.abs(value - _WRAPPED) < _NEAR_IN_SIX_DIGITS)
@@ -140,10 +142,10 @@ def sum_places(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     places = remove_unused(counts["place"].array)
     if list(places.categories) in ([], [""]):
         return counts, []
-    # Counters of a place, as in `Core 3/PMC0`, are not named.
-    named = list(dict.fromkeys(place.partition("/")[0] for place in places.unique() if place))
+    # The names of counters are removed. For example, `Core 3/PMC0` becomes `Core 3`.
+    place_names = list(dict.fromkeys(place.partition("/")[0] for place in places.unique() if place))
     if len(places.categories) == 1:
-        return counts, named
+        return counts, place_names
     time, _ = pd.factorize(counts["time_s"], use_na_sentinel=False)
     event = counts["event"].cat.codes.to_numpy().astype(np.int64)
     n_events = len(counts["event"].cat.categories)
@@ -175,7 +177,7 @@ def sum_places(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     )
     added["value"] = grouped["value"].sum(min_count=1).mask(added["missing"])
     added["running"] = added["running"].mask(added["missing"] | ~added["supported"], 0.0)
-    return added.drop(columns="missing").reset_index(drop=True), named
+    return added.drop(columns="missing").reset_index(drop=True), place_names
 
 
 def _without_latencies(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -193,11 +195,15 @@ def check_values(counts: pd.DataFrame) -> None:
     bad = np.flatnonzero((value < 0) | np.isinf(value))
     if len(bad):
         row = counts.iloc[bad[0]]
-        raise FormatError(f"{row['value']} {row['event']} were counted, which is no count.")
+        raise FormatError(f"the value {row['value']} of {row['event']} is not a count.")
 
 
 def _measure_runs(program: Program, counts: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of each row's run, from 1 without gaps, and the length of each run [s]. Unknown is NaN."""
+    """Renumber the runs, and find their lengths.
+
+    Returns the new number of the run of each row (from 1, without gaps), and the length of each run [s]. The length is
+    NaN if unknown.
+    """
     codes, runs = pd.factorize(counts["run"])
     lengths = np.full(len(runs), np.nan)
     for number, run in enumerate(runs):
@@ -207,9 +213,10 @@ def _measure_runs(program: Program, counts: pd.DataFrame) -> tuple[np.ndarray, n
         is_duration = (map_events(counts["event"], base_name) == DURATION) & counts[
             "value"
         ].notna().to_numpy()
-        by_run = dict(zip(codes[is_duration], counts["value"].to_numpy()[is_duration] / 1e9, strict=True))
-        if len(by_run) == len(runs):
-            lengths = np.array([by_run[number] for number in range(len(runs))])
+        durations_s = counts["value"].to_numpy()[is_duration] / 1e9
+        length_by_code = dict(zip(codes[is_duration], durations_s, strict=True))
+        if len(length_by_code) == len(runs):
+            lengths = np.array([length_by_code[code] for code in range(len(runs))])
     return codes + 1, lengths
 
 

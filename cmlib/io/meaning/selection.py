@@ -24,7 +24,7 @@ class Selection:
     Attributes
     ----------
     program : int
-        Number of the program in the file, from 0.
+        Index of the program in the file, from 0.
     runs : tuple of int
         Numbers of the runs, from 1. Empty for all runs.
     kind : str
@@ -44,7 +44,7 @@ class Selection:
     end_s: float | None = None
 
     def as_metadata(self) -> dict:
-        """Return the attributes with other values than the default, for the metadata."""
+        """Return the attributes that differ from their defaults, as a JSON-serializable dict."""
         defaults = asdict(Selection())
         entries = {name: value for name, value in asdict(self).items() if value != defaults[name]}
         if "runs" in entries:
@@ -72,7 +72,7 @@ def select(readings: Readings, selection: Selection) -> Program:
     -------
     Program
         Selected rows. Event names are normalized (:func:`normalize_events`). Counts are 0 in intervals in which the
-        program slept (:func:`fill_slept`). Times and numbers of runs are unchanged.
+        program slept (:func:`fill_slept`). The columns ``time_s`` and ``run`` have the values in the file.
 
     Raises
     ------
@@ -104,7 +104,9 @@ def select(readings: Readings, selection: Selection) -> Program:
 
 
 def find_kinds(counts: pd.DataFrame) -> tuple[str, ...]:
-    """List the kinds of core with counts, sorted by running share in descending order.
+    """List the kinds of core with counts.
+
+    The kind on which the program ran most comes first. The kinds are compared by their largest running share.
 
     Parameters
     ----------
@@ -122,8 +124,8 @@ def find_kinds(counts: pd.DataFrame) -> tuple[str, ...]:
         If more than eight kinds were counted.
     """
     events = counts["event"].cat.remove_unused_categories()
-    named = {find_core_pmu(event) for event in events.cat.categories} - {""}
-    if len(named) < 2:
+    kinds_in_names = {find_core_pmu(event) for event in events.cat.categories} - {""}
+    if len(kinds_in_names) < 2:
         return ()
     kinds = map_events(events, find_core_pmu)
     is_counted = counts["value"].notna().to_numpy() & (kinds != "")
@@ -174,13 +176,16 @@ def _is_of_all_kinds(event: str) -> bool:
 def _select_metrics_of_kind(metrics: pd.DataFrame, kind: str) -> pd.DataFrame:
     """Return the metrics whose name or event contains a kind of core."""
     texts = metrics["name"].astype(str) + " " + metrics["event"].astype(str)
-    names_kind = texts.str.contains(kind, regex=False)
-    return metrics[names_kind.to_numpy(bool)]
+    contains_kind = texts.str.contains(kind, regex=False)
+    return metrics[contains_kind.to_numpy(bool)]
 
 
 def _select_times(rows: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
     """Return the rows of complete intervals between two times [s]."""
     times = rows["time_s"].to_numpy(float)
     ends, interval = np.unique(times, return_inverse=True)
+    # An interval begins at the end of the interval before. Without rows (many files have no metrics), there are no
+    # intervals.
     begins = np.concatenate([[0.0], ends[:-1]])[interval] if len(ends) else times
+    # An interval that ends at 0 has no length, and is not selected.
     return rows[(begins >= start_s) & (times <= end_s) & (times > begins)]

@@ -13,9 +13,11 @@ from cmlib.errors import InputError
 from cmlib.io.events.naming import base_name, copy_name
 from cmlib.io.formats.readings import FormatError
 
-_FEW = 0.1  # share of the intervals that may have fewer readings of an event than the others
-# Cells that are always laid out as a table; beyond these, so many for each count.
-_ALWAYS = 500_000
+# Fraction of the intervals that may have fewer rows of an event than the other intervals.
+_LARGEST_FRACTION_WITH_FEWER = 0.1
+# A table of this size is always made. A larger table is made only if it has at most four cells per count, because a
+# file with few counts could otherwise need very much memory.
+_ALWAYS_MADE = 500_000
 _MOST_CELLS_PER_COUNT = 4
 
 
@@ -110,7 +112,7 @@ def without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
         row = frame.iloc[np.argmax(differs)]
         raise FormatError(
             f"the interval that ends at {row['time_s']:.9g} s has a further row of {row['event']} with another count, "
-            f"{row['value']:.15g}: are these several runs, or counts of several CPUs? Give each its own file."
+            f"{row['value']:.15g}. Does the file contain several runs or CPUs? Write each run or CPU to its own file."
         )
     return frame[~is_further].reset_index(drop=True), int(is_further.sum())
 
@@ -128,10 +130,14 @@ def _find_further(rows: pd.DataFrame, copy: np.ndarray) -> np.ndarray:
         if n_times > 1:
             return equal.cumcount().to_numpy() >= sizes // n_times
     n_rows = rows.groupby(["code", "interval"]).size()
-    last = rows["interval"].iloc[-1]  # may be cut off
+    last = rows["interval"].iloc[-1]  # the last interval may be cut off, so it can have fewer rows
     before = n_rows[n_rows.index.get_level_values("interval") < last]
-    n_expected_of_all = n_rows.groupby(level="code").quantile(_FEW, interpolation="lower")
-    n_expected_before = before.groupby(level="code").quantile(_FEW, interpolation="lower")
+    n_expected_of_all = n_rows.groupby(level="code").quantile(
+        _LARGEST_FRACTION_WITH_FEWER, interpolation="lower"
+    )
+    n_expected_before = before.groupby(level="code").quantile(
+        _LARGEST_FRACTION_WITH_FEWER, interpolation="lower"
+    )
     n_expected = n_expected_of_all.combine(n_expected_before, max, fill_value=1)
     return copy >= n_expected.to_numpy()[rows["code"]]
 
@@ -185,8 +191,8 @@ def _name_columns(codes: np.ndarray, copy: np.ndarray, events: pd.Index) -> tupl
 
 def _check_density(n_intervals: int, n_events: int, n_counts: int) -> None:
     """Raise FormatError if a table would have far more cells than counts."""
-    if n_intervals * n_events > max(_ALWAYS, _MOST_CELLS_PER_COUNT * n_counts):
+    if n_intervals * n_events > max(_ALWAYS_MADE, _MOST_CELLS_PER_COUNT * n_counts):
         raise FormatError(
             f"{n_intervals:,} intervals of {n_events:,} events would have {n_intervals * n_events:,} counts, and the "
-            f"file has {n_counts:,}: each event is there in few intervals only. Is it output of one recording?"
+            f"file has {n_counts:,}: most events were counted in few intervals only. Is it the output of one recording?"
         )

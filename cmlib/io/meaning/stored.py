@@ -20,7 +20,7 @@ from cmlib.io.meaning.selection import select, selection_of
 from cmlib.io.meaning.series import lay_out, without_copies
 from cmlib.io.meaning.tool_metrics import SHARE_EVENTS, collect_metrics, find_category
 
-_RECORDED_FORMAT = "perf-csv"  # of runs that `cmlib record` made
+_RECORDED_FORMAT = "perf-csv"  # format of the files that `cmlib record` writes
 
 
 class Derived(NamedTuple):
@@ -67,11 +67,11 @@ def derive_series(program: Program, levels: frozenset[str] = frozenset()) -> Der
     table = make_table(program, levels)
     rows, n_copies = without_copies(table.rows)
     counts, running = lay_out(rows)
-    with_zeros = counts
+    original_counts = counts
     counts, running = without_uncounted_zeros(counts, running)
     hidden = []
-    if counts is not with_zeros:
-        hidden = counts.columns[(counts.isna() & with_zeros.notna()).any()].tolist()
+    if counts is not original_counts:
+        hidden = counts.columns[(counts.isna() & original_counts.notna()).any()].tolist()
     counts, running = add_modes(counts, running)
     return Derived(table._replace(rows=rows), counts, running, n_copies, hidden)
 
@@ -89,12 +89,15 @@ def without_uncounted_zeros(counts: pd.DataFrame, running: pd.DataFrame) -> tupl
 
 
 def _shares_as_counts(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Convert shares of slots without counts to counts: percentages, one row per run and share."""
+    """Convert shares of slots to rows of counts, for a file without counts.
+
+    The result has one row per run and category. Its value is the percentage.
+    """
     rows = []
-    for run, of_run in metrics.groupby("run", sort=True):
-        shares = collect_metrics(of_run)
-        named = of_run[[find_category(name) is not None for name in of_run["name"]]]
-        running = float(named["running"].mean()) if named["running"].notna().any() else np.nan
+    for run, run_metrics in metrics.groupby("run", sort=True):
+        shares = collect_metrics(run_metrics)
+        known = run_metrics[[find_category(name) is not None for name in run_metrics["name"]]]
+        running = float(known["running"].mean()) if known["running"].notna().any() else np.nan
         for category, event in SHARE_EVENTS.items():
             if category in shares:
                 rows.append((run, event, 100 * shares[category], running))

@@ -1,7 +1,8 @@
 """Collect the metrics that the recording tool computed: shares of slots, IPC and CPUs.
 
-Tools use different names for the same metric. :func:`find_category` returns the common name, and
-:func:`collect_metrics` the mean values.
+A slot is an opportunity to begin one operation in a cycle. A share is the fraction of all slots in a category, for
+example ``back end``. Tools use different names for the same metric. :func:`collect_metrics` returns the mean values,
+and :func:`find_category` the common name of a metric.
 """
 
 import re
@@ -12,22 +13,23 @@ import pandas as pd
 IPC = "instructions a cycle"
 CPI = "cycles an instruction"
 CPUS = "CPUs"
-# Categories of level 1, and the event that the percentage of each becomes where a tool printed shares only.
+# The four main categories of slots. If a tool printed shares but no counts, the percentage of a category is stored as
+# the count of this event.
 SHARE_EVENTS = {
     "retired": "retiring",
     "bad speculation": "bad_speculation",
     "front end": "frontend_bound",
     "back end": "backend_bound",
 }
-# Parts whose sum is a category, where the tool printed only these.
-PARTS = {
+# A category is the sum of two parts. Some tools print only the parts.
+_PARTS = {
     "retired": ("plain ops", "microcode"),
     "bad speculation": ("mispredicted branches", "pipeline restarts"),
     "front end": ("front-end latency", "front-end bandwidth"),
     "back end": ("memory", "core"),
 }
-# What perf, toplev, PCM and likwid call these, in letters and digits only, without `tma_` and the kind of
-# core.
+# Names of each metric in the output of perf, toplev, PCM and likwid. They contain only letters and digits, because the
+# tools differ in blanks and underscores. Text that _NOT_IN_NAMES matches is removed from the tool's name, too.
 _NAMES = {
     "retired": ("retiring", "retired"),
     "plain ops": ("retiringfastpath",),
@@ -56,9 +58,20 @@ _NAMES = {
     CPI: ("cpi", "cyclesperinstruction", "cpirate", "cpisysuser"),
     CPUS: ("cpusutilized",),
 }
-_CATEGORY_OF = {name: category for category, names in _NAMES.items() for name in names}
-_PREFIX = re.compile(
-    r"tma_|\btopdown\W+l[0-9]\W*|metric_|%|\(cpu_\w+\)|cpu_(?:core|atom|lowpower)|[(\[]%[)\]]|\bslots\b"
+_CATEGORY_BY_NAME = {name: category for category, names in _NAMES.items() for name in names}
+_NOT_IN_NAMES = re.compile(
+    "|".join(
+        (
+            r"tma_",  # prefix of perf: `tma_backend_bound`
+            r"\btopdown\W+l[0-9]\W*",  # group and level before the name
+            r"metric_",  # prefix of a metric
+            r"%",  # unit before the name: `%  tma_backend_bound`
+            r"\(cpu_\w+\)",  # kind of core: `Retiring (cpu_core)`
+            r"cpu_(?:core|atom|lowpower)",  # kind of core without parentheses
+            r"[(\[]%[)\]]",  # unit after the name: `(%)` or `[%]`
+            r"\bslots\b",  # unit of toplev: `% Slots`
+        )
+    )
 )
 _NOT_SHARES = (IPC, CPI, CPUS)
 _CPU_CLOCK = "cpu-clock"
@@ -72,14 +85,15 @@ def find_category(name: str) -> str | None:
     >>> find_category("%  tma_backend_bound"), find_category("insn per cycle"), find_category("GHz")
     ('back end', 'instructions a cycle', None)
     """
-    plain = _PREFIX.sub(" ", name.lower())
-    return _CATEGORY_OF.get(re.sub(r"[^a-z0-9]", "", plain))
+    bare_name = _NOT_IN_NAMES.sub(" ", name.lower())
+    return _CATEGORY_BY_NAME.get(re.sub(r"[^a-z0-9]", "", bare_name))
 
 
 def collect_metrics(metrics: pd.DataFrame) -> dict[str, float]:
-    """Average the metrics over intervals, runs and places.
+    """Average the metrics over intervals, runs, and places (for example, CPUs).
 
-    A category without a printed share is the sum of its parts, if all parts were printed.
+    If the share of a category was not printed, it is the sum of the shares of its parts. If the IPC was not printed, it
+    is computed from the cycles per instruction.
 
     Parameters
     ----------
@@ -89,31 +103,30 @@ def collect_metrics(metrics: pd.DataFrame) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Mean values, keyed by common name: shares of slots (0 to 1), ``instructions a cycle``, and ``CPUs``, the number
-        of used CPUs. Metrics that were not printed are absent.
+        Mean values, keyed by common name: shares of slots (0 to 1), ``instructions a cycle``, and ``CPUs`` (used CPUs).
+        Metrics that were not printed are absent.
     """
-    category_of = {name: find_category(name) for name in metrics["name"].cat.categories}
-    named = metrics.assign(category=metrics["name"].astype(str).map(category_of))
-    named = named[named["category"].notna() & named["value"].notna()]
-    of_clock = (named["category"] == CPUS) & named["event"].astype(str).str.startswith(_CPU_CLOCK)
-    named = named[~of_clock]  # cpu-clock runs also where the program does not
-    values = {name: rows.to_numpy(float) for name, rows in named.groupby("category")["value"]}
-    shares = {name: float(np.mean(of)) / 100 for name, of in values.items() if name not in _NOT_SHARES}
-    for whole, parts in PARTS.items():
-        if whole not in shares and all(part in shares for part in parts):
-            shares[whole] = sum(shares[part] for part in parts)
+    category_by_name = {name: find_category(name) for name in metrics["name"].cat.categories}
+    known = metrics.assign(category=metrics["name"].astype(str).map(category_by_name))
+    known = known[known["category"].notna() & known["value"].notna()]
+    # perf computes the used CPUs from task-clock or cpu-clock. On an idle CPU, cpu-clock also advances, so the CPUs
+    # would seem used.
+    is_from_cpu_clock = (known["category"] == CPUS) & known["event"].astype(str).str.startswith(_CPU_CLOCK)
+    known = known[~is_from_cpu_clock]
+    values = {name: rows.to_numpy(float) for name, rows in known.groupby("category")["value"]}
+    means = {
+        name: float(np.mean(percentages)) / 100
+        for name, percentages in values.items()
+        if name not in _NOT_SHARES
+    }
+    for category, parts in _PARTS.items():
+        if category not in means and all(part in means for part in parts):
+            means[category] = sum(means[part] for part in parts)
     ipcs = values.get(IPC, np.array([]))
     if not len(ipcs) and CPI in values:
         ipcs = 1 / values[CPI][values[CPI] > 0]
     if len(ipcs):
-        shares[IPC] = float(np.mean(ipcs))
+        means[IPC] = float(np.mean(ipcs))
     if CPUS in values:
-        shares[CPUS] = float(np.mean(values[CPUS]))
-    return shares
-
-
-def has_shares(metrics: pd.DataFrame) -> bool:
-    """Return True if the tool printed the IPC or at least two shares of slots."""
-    found = {find_category(name) for name in metrics["name"].unique()} - {None, CPUS}
-    shares = found - {IPC, CPI}
-    return len(shares) > 1 or bool(found & {IPC, CPI})
+        means[CPUS] = float(np.mean(values[CPUS]))
+    return means
