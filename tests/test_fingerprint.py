@@ -16,7 +16,7 @@ from matplotlib.colors import to_hex
 from cmlib import report
 from cmlib.cli import main
 from cmlib.collect import machine
-from cmlib.experiments import diagnosis
+from cmlib.experiments import diagnosis, measured_diagnosis
 from cmlib.experiments.micro import fingerprint
 from cmlib.experiments.micro.programs import table_1
 from cmlib.experiments.micro.recordings import FOLDER, cut
@@ -164,7 +164,7 @@ def test_a_run_without_a_key_event_is_refused_by_name(found, model):
         one, counts=one.counts.drop(columns="ex_ret_brn"), running=one.running.drop(columns="ex_ret_brn")
     )
     with pytest.raises(ValueError, match=r"1 of the 11 key events, for example ex_ret_brn\."):
-        diagnosis.profile(model, few)
+        measured_diagnosis.profile_run(model, few)
 
 
 # --- figures ------------------------------------------------------------------
@@ -237,7 +237,7 @@ def test_a_timeline_shows_every_slice_in_its_lane_and_the_shares():
 
 def test_a_panel_takes_slices_without_a_name_of_index_or_pace():
     labelled = pd.DataFrame({"label": ["P_CPU"] * 2, "rule": ["a > 1"] * 2}, index=[1.0, 2.0])
-    profile = diagnosis.Profile(labelled, pd.Series([2.0, 3.0]), labelled, labelled["label"])
+    profile = measured_diagnosis.Profile(labelled, pd.Series([2.0, 3.0]), labelled, labelled["label"])
     assert "pace: 2.00" in explore({"program": {1.0: profile}}).text
 
 

@@ -122,7 +122,7 @@ def test_a_simulation_says_so(tmp_path):
     said = on_small_disk(
         tmp_path,
         """
-from cmlib.experiments.diagnosis import simulate_once
+from cmlib.experiments.simulated_runs import simulate_once
 from cmlib.collect.simulate import record_simulated
 fill(8192)
 told(record_simulated, "app", ["true"], every_blocks=50_000, folder="recordings", notify=lambda text: None)

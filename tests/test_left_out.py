@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from cmlib.cli import main
 from cmlib.errors import CmlibError
-from cmlib.experiments import diagnosis
+from cmlib.experiments import simulated_runs
 from cmlib.experiments.folders import hardware_first
 from cmlib.experiments.kernels import recordings
 from cmlib.experiments.micro import recordings as micro_recordings
@@ -50,7 +50,7 @@ def test_a_program_is_summarized_and_diagnosed_without_the_run_that_can_t_be_rea
     add_run(tmp_path / "recordings", "a", "ocoe", 0, 2, EVENTS, text="no counts")
     done = CliRunner().invoke(main, ["summarize", "a"])
     assert done.exit_code == 0 and "ocoe-p0-01" in done.stderr and "ocoe-p0-02" in done.stderr
-    assert diagnosis.first_simulated("a") is None and "ocoe-p0-01" in capsys.readouterr().err
+    assert simulated_runs.find_simulated_run("a") is None and "ocoe-p0-01" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("broken", ["overhead.json", "bad.csv.gz", "good.json"])

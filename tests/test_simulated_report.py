@@ -50,7 +50,7 @@ def test_the_first_page_says_what_is_simulated_modelled_and_exact(live):
     assert f"<code>cmlib record {NAME} -- bzip2 -k -c words.txt</code>" in card
     assert "<code>cmlib diagnose --simulate -- bzip2 -k -c words.txt</code>" in card
     assert "What to try" in card and "% of all estimated cycles" in card
-    assert "misses and mispredictions are those of a model" in card and "per second" not in card
+    assert "misses and mispredictions come from a model" in card and "per second" not in card
 
 
 def test_every_caption_and_record_says_simulated_and_none_has_seconds(live, manifests):

@@ -84,7 +84,7 @@ def _diagnose_counted(
     from cmlib.experiments.micro.single_run import check_counters, load_recorded, record_once
 
     counters: Any = None if recorded else check_counters()  # before the slow imports
-    from cmlib.experiments.diagnosis import answer_measured, profile
+    from cmlib.experiments.measured_diagnosis import answer_measured, profile_run
     from cmlib.experiments.micro import fingerprint
     from cmlib.experiments.micro.recordings import cut
     from cmlib.report.diagnosis import diagnosis_page
@@ -95,16 +95,16 @@ def _diagnose_counted(
         series = load_recorded(recorded)
     else:
         series = record_once(command, trained.meta, counters, keep=keep)
-    profiled = profile(model, series)
-    answer = answer_measured(recorded or shlex.join(command), profiled, trained.caveat)
-    return answer, lambda: diagnosis_page(answer, profiled, trained)
+    profile = profile_run(model, series)
+    answer = answer_measured(recorded or shlex.join(command), profile, trained.caveat)
+    return answer, lambda: diagnosis_page(answer, profile, trained)
 
 
 def _is_simulated(name: str) -> bool:
     """Return True if a recorded program has a simulated run."""
-    from cmlib.experiments.diagnosis import first_simulated
+    from cmlib.experiments.simulated_runs import find_simulated_run
 
-    return first_simulated(name) is not None
+    return find_simulated_run(name) is not None
 
 
 def _diagnose_simulated(
@@ -116,38 +116,39 @@ def _diagnose_simulated(
     `caches` contains the shapes of caches, keyed by Valgrind's names.
     """
     from cmlib.collect.simulate import record_simulated
-    from cmlib.experiments import diagnosis
+    from cmlib.experiments import simulated_runs
     from cmlib.experiments.simulated_classes import classify_phases
+    from cmlib.experiments.simulated_diagnosis import answer_simulated, simulated_profile
     from cmlib.io.archive import in_recording
     from cmlib.report.diagnosis import simulated_page
 
     if not recorded:
         say(_DURATION, err=True)
-    every_blocks = every_blocks or diagnosis.EVERY_BLOCKS
+    every_blocks = every_blocks or simulated_runs.INTERVAL_BLOCKS
     if keep:
         settings = {"passes": 1, "levels": 2, "every_blocks": every_blocks, "caches": caches}
         record_simulated(keep, command, notify=lambda text: say(text, err=True), **settings)
     name = recorded or keep
     if name:
-        run = diagnosis.simulated_text(name)
+        run = simulated_runs.read_simulated_run(name)
     else:
         run = _simulate_once(command, every_blocks, caches)
     title = recorded or shlex.join(command)
-    profile = in_recording(title, diagnosis.simulated_profile, *run, classify=classify_phases)
-    answer = diagnosis.answer_simulated(title, profile)
+    profile = in_recording(title, simulated_profile, *run, classify=classify_phases)
+    answer = answer_simulated(title, profile)
     return answer, lambda: simulated_page(answer, profile)
 
 
 def _simulate_once(command: list[str], every_blocks: int, caches: dict | None) -> tuple:
     """Simulate a command with a progress bar, without storing it."""
-    from cmlib.experiments import diagnosis
+    from cmlib.experiments.simulated_runs import simulate_once
 
     with progress_bar(
         desc=command[0], unit=" basic blocks", unit_scale=True, mininterval=1, leave=False
     ) as bar:
-        return diagnosis.simulate_once(
+        return simulate_once(
             command,
             caches=caches,
             progress=lambda executed: bar.update(executed - bar.n),
-            every_blocks=every_blocks,
+            interval_blocks=every_blocks,
         )

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cmlib.experiments.diagnosis import HEALTHY, answer_simulated, simulated_profile, simulated_text
+from cmlib.experiments.measured_diagnosis import HEALTHY
 from cmlib.experiments.simulated_classes import classify_phases
-from cmlib.fingerprint.phases import INSTRUCTIONS, NOTHING_ELSE, added_shares
+from cmlib.experiments.simulated_diagnosis import answer_simulated, simulated_profile
+from cmlib.experiments.simulated_runs import read_simulated_run
+from cmlib.fingerprint.phases import INSTRUCTIONS, INSTRUCTIONS_ONLY, penalty_shares
 from cmlib.io.events import simulated_events
 from cmlib.shell import as_code, command_line, recorded_words
 from cmlib.topdown import describe_misses
@@ -20,7 +22,7 @@ from cmlib.topdown.cycle_costs import format_number
 from cmlib.topdown.summary import SUMMARY_VERSION
 
 if TYPE_CHECKING:
-    from cmlib.experiments.diagnosis import SimulatedProfile
+    from cmlib.experiments.simulated_diagnosis import SimulatedProfile
     from cmlib.io.recording import Recording
 
 _LEAST_SHARE = 0.1  # of the estimated cycles, of a class of phases with advice
@@ -43,7 +45,7 @@ def summarize_simulated(name: str, recordings: Sequence[Recording]) -> dict[str,
         Summary. The file docs/summary.md describes its keys. Values that need measurements are None or empty.
     """
     meta = recordings[0].meta
-    profile = simulated_profile(*simulated_text(name), classify=classify_phases)
+    profile = simulated_profile(*read_simulated_run(name), classify=classify_phases)
     return _build_summary(name, meta, profile, n_runs=len(recordings))
 
 
@@ -103,7 +105,7 @@ def _find_saved_cycles(profile):
     The list has one dict for misses of the last cache level, and one for misses of any level. It is empty without
     misses.
     """
-    shares = added_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
+    shares = penalty_shares(profile.counts.sum().to_frame().T, simulated_events()["weight"]).iloc[0]
     last_level = 100 * shares["last-level data misses"]
     first_level = 100 * shares["first-level data misses"]
     saved = {"last-level data misses": last_level, "data misses of any level": last_level + first_level}
@@ -117,8 +119,8 @@ def advise(answer: dict[str, Any], profile: SimulatedProfile) -> list[dict[str, 
     Parameters
     ----------
     answer : dict
-        Diagnosis from :func:`cmlib.experiments.diagnosis.answer_simulated`.
-    profile : cmlib.experiments.diagnosis.SimulatedProfile
+        Diagnosis from :func:`cmlib.experiments.simulated_diagnosis.answer_simulated`.
+    profile : cmlib.experiments.simulated_diagnosis.SimulatedProfile
         Phases of the program.
 
     Returns
@@ -130,7 +132,7 @@ def advise(answer: dict[str, Any], profile: SimulatedProfile) -> list[dict[str, 
     if answer["limited_by"] == INSTRUCTIONS:
         return []
     is_large = profile.classes["share"] >= _LEAST_SHARE
-    bottlenecks = set(profile.classes["name"][is_large]) - {NOTHING_ELSE, HEALTHY}
+    bottlenecks = set(profile.classes["name"][is_large]) - {INSTRUCTIONS_ONLY, HEALTHY}
     entries = []
     for row in answer["advice"]:
         if row["name"] in bottlenecks:
@@ -156,7 +158,7 @@ def _describe_classes(answer):
     """Return one sentence for each of the largest classes of phases."""
     sentences = []
     for row in answer["classes"][:_MOST_CLASSES]:
-        is_healthy = row["name"] in (HEALTHY, NOTHING_ELSE)
+        is_healthy = row["name"] in (HEALTHY, INSTRUCTIONS_ONLY)
         phases = "Phases without a large loss" if is_healthy else f"Phases with many {row['name']}"
         sentences.append(
             f"{phases} have {row['percent']:.0f} % of the estimated cycles (`{row['functions']}`)."

@@ -20,10 +20,10 @@ def fingerprint(
     Parameters
     ----------
     profiles : dict of str to dict of float to Profile
-        Program, then length of a slice [`unit`], to a :class:`cmlib.experiments.diagnosis.Profile` or an object with
-        its `labelled` (DataFrame: a row per slice, columns label and rule, index the slices' ends) and `pace` (Series
-        of floats, one value per slice, named by its quantity, such as IPC). If empty, the Panel names the command that
-        records.
+        Program, then length of a slice [`unit`], to a :class:`cmlib.experiments.measured_diagnosis.Profile`. An
+        object with the same attributes `labelled` (DataFrame: one row per slice, columns label and rule, indexed by
+        the ends of the slices) and `pace` (Series: one value per slice, named by its quantity, for example IPC) can
+        be used instead. If empty, the Panel names the command that records.
     program : str
         The program that is shown first; the first one if there is no such program.
     unit : str, default "s"

@@ -11,10 +11,11 @@ import pandas as pd
 from cmlib.fingerprint.segments import segment_starts
 from cmlib.places import yaml_beside
 
-INSTRUCTIONS, NOTHING_ELSE = "instructions", "instructions only"
-FIRST_LEVEL = "first-level data misses"
-# A phase is named after its largest cause but instructions, if that has at least this share of the estimated cycles.
-NAMED_FROM = 0.1
+INSTRUCTIONS = "instructions"  # a cause of estimated cycles
+INSTRUCTIONS_ONLY = "instructions only"  # label of phases without another large cause
+FIRST_LEVEL_MISSES = "first-level data misses"
+# Smallest share of the estimated cycles of a cause that names a phase. Instructions do not name a phase.
+MIN_CAUSE_SHARE = 0.1
 
 
 def contributions(counts, weights):
@@ -40,8 +41,8 @@ def contributions(counts, weights):
     return pd.DataFrame(charged, index=counts.index)
 
 
-def added_shares(counts, weights):
-    """Return the shares of each row's estimated cycles that misses and mispredictions add.
+def penalty_shares(counts, weights):
+    """Return the share of misses and mispredictions in the estimated cycles.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def added_shares(counts, weights):
     Returns
     -------
     DataFrame of float, shape (n_rows, 4)
-        Shares of the estimated cycles (0 to 1), a column per cause; instructions have the rest.
+        Shares of the estimated cycles (0-1), one column per cause. Instructions have the remaining share.
     """
     parts = contributions(counts, weights)
     return parts.div(parts.sum(axis=1), axis=0).drop(columns=INSTRUCTIONS)
@@ -75,7 +76,7 @@ def simulated_phases(counts, weights):
     progress = np.append(0.0, counts.index.to_numpy(float))
     of_phases = counts.groupby(np.repeat(np.arange(len(starts)), ends - starts)).sum()
     estimate = contributions(of_phases, weights).sum(axis=1)
-    cycles, added = estimate * of_phases["sim.instructions"], added_shares(of_phases, weights)
-    label = added.idxmax(axis=1).where(added.max(axis=1) >= NAMED_FROM, NOTHING_ELSE)
+    cycles, added = estimate * of_phases["sim.instructions"], penalty_shares(of_phases, weights)
+    label = added.idxmax(axis=1).where(added.max(axis=1) >= MIN_CAUSE_SHARE, INSTRUCTIONS_ONLY)
     spans = {"first": starts, "last": ends - 1, "start": progress[starts], "end": progress[ends]}
     return pd.DataFrame(spans | {"share": cycles / cycles.sum(), "label": label, "estimate": estimate})

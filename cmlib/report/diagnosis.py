@@ -22,8 +22,9 @@ from cmlib.report.page_filters import page_template
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from cmlib.experiments.diagnosis import Profile, SimulatedProfile
+    from cmlib.experiments.measured_diagnosis import Profile
     from cmlib.experiments.micro.fingerprint import Fingerprints
+    from cmlib.experiments.simulated_diagnosis import SimulatedProfile
 
 
 def diagnosis_page(answer: dict, profile: Profile, trained: Fingerprints) -> str:
@@ -32,8 +33,8 @@ def diagnosis_page(answer: dict, profile: Profile, trained: Fingerprints) -> str
     Parameters
     ----------
     answer : dict
-        Result of :func:`cmlib.experiments.diagnosis.answer_measured`.
-    profile : cmlib.experiments.diagnosis.Profile
+        Result of :func:`cmlib.experiments.measured_diagnosis.answer_measured`.
+    profile : cmlib.experiments.measured_diagnosis.Profile
         Counts and classes from which the answer was made.
     trained : cmlib.experiments.micro.fingerprint.Fingerprints
         Recordings on which the classifier was trained. The page shows their processor and number.
@@ -58,8 +59,8 @@ def simulated_page(answer: dict, profile: SimulatedProfile) -> str:
     Parameters
     ----------
     answer : dict
-        Result of :func:`cmlib.experiments.diagnosis.answer_simulated`.
-    profile : cmlib.experiments.diagnosis.SimulatedProfile
+        Result of :func:`cmlib.experiments.simulated_diagnosis.answer_simulated`.
+    profile : cmlib.experiments.simulated_diagnosis.SimulatedProfile
         Counts and phases from which the answer was made.
 
     Returns

@@ -25,13 +25,13 @@ from sklearn.model_selection import LeaveOneGroupOut, StratifiedGroupKFold, cros
 
 from cmlib import places
 from cmlib.errors import InputError, NothingRecordedError
-from cmlib.experiments.diagnosis import HEALTHY, SLICE_S
+from cmlib.experiments.measured_diagnosis import HEALTHY, SLICE_S
 from cmlib.experiments.micro import recordings, validation
 from cmlib.experiments.micro.programs import micro_benchmarks
 from cmlib.experiments.simulated_classes import rates_of_one_run
 from cmlib.fingerprint import key_events
 from cmlib.fingerprint.c45 import C45Classifier
-from cmlib.fingerprint.phases import NAMED_FROM, added_shares
+from cmlib.fingerprint.phases import MIN_CAUSE_SHARE, penalty_shares
 from cmlib.fingerprint.simulated_rates import MODELLED_RATES
 from cmlib.fingerprint.unknown import UnknownRejector
 from cmlib.io.archive.programs import readable_runs
@@ -61,7 +61,7 @@ __all__ = [
 KINDS = ("micro", "unseen", "CPU", "parallel", "own")
 SOURCES = ["auto", "hardware", "simulated"]
 # A simulation can distinguish the two forms of a program if a cause of estimated cycles has at least this many times
-# its share in the healthy form, and a share of at least NAMED_FROM.
+# its share in the healthy form, and a share of at least MIN_CAUSE_SHARE.
 _SMALLEST_RATIO = 2.0
 # A single simulated run has two cache levels only, so that these classes are joined.
 _CLASS_OF_ONE_RUN = dict.fromkeys(("P_Mem_L2", "P_Mem_L3"), "P_Mem_L2/L3")
@@ -476,7 +476,7 @@ def charged_causes(recorded: Fingerprints) -> pd.DataFrame:
     """
     runs = {run.program: run for run in [*recorded.all, *recorded.indistinguishable, *recorded.key["unseen"]]}
     totals = pd.DataFrame({name: run.counts.sum() for name, run in runs.items()}).T
-    shares = added_shares(totals, simulated_events()["weight"])
+    shares = penalty_shares(totals, simulated_events()["weight"])
     indistinguishable = {program_of(run) for run in recorded.indistinguishable}
     rows = []
     for program in micro_benchmarks():
@@ -595,7 +595,7 @@ def _unite_healthy(run):
 def _find_distinguishable(series):
     """Return the programs (set) whose two forms differ in at least one case."""
     totals = pd.DataFrame({run.program: run.counts.sum() for run in series}).T
-    shares = added_shares(totals, simulated_events()["weight"])
+    shares = penalty_shares(totals, simulated_events()["weight"])
     pathological = shares[shares.index.str.contains("-P")]
     healthy = shares.reindex(pathological.index.str.replace("-P", "-N", n=1)).to_numpy()
     is_distinguishable = _differ(pathological, healthy).any(axis=1)
@@ -607,7 +607,7 @@ def _differ(pathological, healthy):
 
     Such a cause has a much larger share in the form with the bottleneck.
     """
-    return pathological >= np.maximum(NAMED_FROM, _SMALLEST_RATIO * healthy)
+    return pathological >= np.maximum(MIN_CAUSE_SHARE, _SMALLEST_RATIO * healthy)
 
 
 def _select_modeled(run):
