@@ -13,9 +13,11 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -69,8 +71,9 @@ class TopdownTable:
     slots : tuple of str
         Formulas for the number of all slots. They are alternatives, as in :class:`Category`.
     has_testable_sum : bool
-        True if different events count each category of level 1. If the shares then do not add up to 1, the counts are
-        wrong. False if a formula makes the sum 1 in any case.
+        True if each category of level 1 is computed from its own events. The shares then add up to 1 only if the counts
+        are right, so the sum tests the counts. False if a category is computed from the others, because the sum is then
+        always 1.
     categories : tuple of Category
         All categories, parents before their parts.
     widths : tuple of float
@@ -84,7 +87,7 @@ class TopdownTable:
     categories: tuple[Category, ...]
     widths: tuple[float, ...] = ()
 
-    def parts(self, parent=""):
+    def parts(self, parent: str = "") -> list[Category]:
         """List the parts of a category.
 
         Parameters
@@ -99,14 +102,14 @@ class TopdownTable:
         return [category for category in self.categories if category.parent == parent]
 
     @property
-    def divides_all_slots(self):
+    def divides_all_slots(self) -> bool:
         """True if level 1 contains ``retired``, ``front end`` and ``back end``.
 
-        The table of perf's generic stall events divides cycles and not slots.
+        False for the table of perf's generic stall events, because these events count cycles and not slots.
         """
         return {"retired", "front end", "back end"} <= {part.name for part in self.parts()}
 
-    def select_events(self, events):
+    def select_events(self, events: Iterable[str]) -> list[str]:
         """Select the events that are needed to compute the table.
 
         Cycles and ``topdown.slots`` are selected, too, because the number of slots is computed from them.
@@ -124,7 +127,7 @@ class TopdownTable:
         names = set(map(spelling, [*self.events(), "topdown.slots", "cycles"]))
         return [event for event in events if spelling(event) in names]
 
-    def events(self):
+    def events(self) -> list[str]:
         """List the events in all formulas of the table.
 
         Returns
@@ -177,7 +180,7 @@ def read_table(name: str) -> TopdownTable:
     return _read_yaml_table(path) if path.is_file() else _read_processor_table(name)
 
 
-def _read_yaml_table(path):
+def _read_yaml_table(path: Path) -> TopdownTable:
     """Read a handwritten table from data/topdown."""
     contents = places.read_yaml(path)
     return TopdownTable(
@@ -190,7 +193,7 @@ def _read_yaml_table(path):
     )
 
 
-def _read_processor_table(name):
+def _read_processor_table(name: str) -> TopdownTable:
     """Read a table from data/processors. The program tools/make_processor_tables.py made these files."""
     contents = processors.read(name)
     categories = tuple(
@@ -201,12 +204,12 @@ def _read_processor_table(name):
         name=name,
         source=contents["source"],
         slots=_as_tuple(contents["slots"]),
-        has_testable_sum=False,  # many vendors' formulas make the sum 1, whatever was counted
+        has_testable_sum=False,  # in many tables of vendors, a category is computed from the others
         categories=categories,
     )
 
 
-def _list_categories(entry_by_name, parent, file_name):
+def _list_categories(entry_by_name: Mapping[str, Any], parent: str, file_name: str) -> Iterator[Category]:
     """Yield the Category of each entry in a YAML table, followed by its parts."""
     for name, entry in entry_by_name.items():
         unknown_keys = set(entry) - {"formula", "about", "advice", "parts"}
@@ -220,17 +223,21 @@ def _list_categories(entry_by_name, parent, file_name):
         yield from _list_categories(entry.get("parts", {}), name, file_name)
 
 
-def _as_tuple(formula):
+def _as_tuple(formula: str | list[str]) -> tuple[str, ...]:
     """Return a formula, or a list of formulas, as a tuple."""
     return tuple(formula) if isinstance(formula, list) else (formula,)
 
 
-# An event's name in a formula, such as `topdown.slots`, `cycles:u` or `branch-misses`: words that are
-# joined by a dot, colon, equals sign or dash. A dash joins only if a letter follows, so that `cycles-1` is a
-# subtraction. A name does not begin within a number, so that `1e9` contains none.
+# Name of an event in a formula, for example `topdown.slots`, `cycles:u` or `branch-misses`. It consists of words that
+# are joined by a dot, a colon, an equals sign or a dash. A dash is a part of the name only if a letter follows it, so
+# `cycles-1` is a subtraction. A name does not begin after a digit or a dot, so the `e9` in `1e9` is not a name.
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:[.:=]\w+|-(?=[A-Za-z])\w+)*")
 # Functions by name, with the number of their arguments.
-_FUNCTIONS = {"min": (np.minimum, 2), "max": (np.maximum, 2), "where": (np.where, 3)}
+_FUNCTIONS: dict[str, tuple[Callable, int]] = {
+    "min": (np.minimum, 2),
+    "max": (np.maximum, 2),
+    "where": (np.where, 3),
+}
 # Operators by their node in Python's syntax tree.
 _OPERATORS: dict[type, Callable] = {
     ast.Add: operator.add,
@@ -248,7 +255,7 @@ class FormulaError(CmlibError):
     """Raised if a formula is not valid, or if a name in it has no value."""
 
 
-def names_in(formula):
+def names_in(formula: str) -> list[str]:
     """List the names in a formula.
 
     Parameters
@@ -264,14 +271,14 @@ def names_in(formula):
     return list(dict.fromkeys(name for name in _NAME.findall(formula) if name not in _FUNCTIONS))
 
 
-def evaluate(formula, values):
+def evaluate(formula: str, values: Mapping[str, Any]) -> Any:
     """Compute a formula of a top-down table.
 
     Parameters
     ----------
     formula : str
-        It can contain names of events, numbers, ``+ - * /``, comparisons, brackets, ``min``, ``max`` and ``where``. A
-        minus needs a blank on each side, because the name of an event may contain dashes.
+        It can contain names of events, numbers, ``+ - * /``, comparisons, brackets, ``min``, ``max`` and ``where``.
+        Write blanks around a minus, because ``a-b`` is the name of one event, for example ``branch-misses``.
     values : mapping of str to float or ndarray
         Value of each name in the formula.
 
@@ -289,7 +296,7 @@ def evaluate(formula, values):
     for name in names:
         if name not in values:
             raise FormulaError(_describe_missing_value(formula, name))
-    # Python can't parse names such as `topdown.slots`, so a variable stands for each: x0, x1, …
+    # Python cannot parse names such as `topdown.slots`, so each name is replaced by a variable: x0, x1, …
     variables = {name: f"x{number}" for number, name in enumerate(names)}
     with_variables = _NAME.sub(lambda match: variables.get(match[0], match[0]), formula)
     try:
@@ -301,7 +308,7 @@ def evaluate(formula, values):
         return _compute_node(tree, value_by_variable, formula)
 
 
-def _describe_missing_value(formula, name):
+def _describe_missing_value(formula: str, name: str) -> str:
     """Return the message that a name in a formula has no value."""
     message = f"formula {formula!r}: there is no value for {name!r}."
     if "-" in name:
@@ -309,7 +316,7 @@ def _describe_missing_value(formula, name):
     return message
 
 
-def _compute_node(node, values, formula):
+def _compute_node(node: ast.AST, values: Mapping[str, Any], formula: str) -> Any:
     """Compute a node of a formula's syntax tree.
 
     `values` has the value of each variable. `formula` is the complete formula, for messages.

@@ -9,9 +9,8 @@ from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.sentences import describe_advice
 
 _POSSIBLY_ZERO = 0.005  # a loss with a lower bound up to this share of the slots may be empty
-_MOST_OF_CATEGORY = (
-    0.5  # each part is a loss of its own if the parts take this fraction of the category or more
-)
+# Each part is a loss of its own if the parts take this fraction of the category or more.
+_MOST_OF_CATEGORY = 0.5
 _ADVISED_PART = {"bad speculation": "mispredicted branches"}  # part of a category that the advice is about
 _NEARLY_LARGEST = 2 / 3  # advice is given on losses that may reach this fraction of the largest lower bound
 _SMALL = 0.1  # a loss with a lower upper bound [share of the slots] is certainly small

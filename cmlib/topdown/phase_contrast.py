@@ -6,8 +6,9 @@ compares levels (for example the clock), the bounds of lost slots, and the rates
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from cmlib.topdown.bounded_account import bounds
 from cmlib.topdown.category_tables import LOSSES
 from cmlib.topdown.cycle_costs import format_number
 from cmlib.topdown.event_totals import totals
-from cmlib.topdown.phase_cuts import CUT_BY, DIFFERS
+from cmlib.topdown.phase_cuts import CUT_LEVELS, LEAST_RATIO
 from cmlib.topdown.sentences import describe_contrast
 from cmlib.topdown.slot_summary import is_bounded
 from cmlib.topdown.table_choice import slots_as_cycles
@@ -29,12 +30,13 @@ _CHANGED = 2.0  # an event is named if its rates differ by this factor or more
 _MOST_NAMED = 3  # most events that are named
 _RARE = 1e-6  # rate [events per cycle] up to which an event is too rare to be named
 _TIME_TOLERANCE = 1e-6  # tolerance for the start and end of phases [s]
+# These events are not named, because levels contain them.
 _CLOCKS = [
     "task-clock",
     "cpu-clock",
     "duration_time",
     "instructions",
-]  # not named, because levels contain them
+]
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ class Contrast:
     Attributes
     ----------
     rows : DataFrame
-        One row per phase. Columns: ``start`` and ``end`` [s], figures of the phase (for example the clock), and the
-        lost slots in each category as text.
+        One row per phase. Columns: ``start`` and ``end`` [s], levels of the phase (for example the clock), and the lost
+        slots in each category as text.
     changed : list of dict
         Events with the largest change of their rate. Keys: ``event`` and ``times`` (ratio of the rates). Empty if all
         phases are similar.
@@ -96,7 +98,7 @@ def compare_phases(
     -------
     Contrast
     """
-    cut_by = [name for name in CUT_BY if name in rows]
+    cut_by = [name for name in CUT_LEVELS if name in rows]
     if not cut_by:
         return Contrast(rows)
     totals_by_phase = _total_phases(rows, *slots_as_cycles(*run))
@@ -114,7 +116,7 @@ def compare_phases(
     return Contrast(rows, changed, _describe_pair(rows, cut_by, pair, losses, changed))
 
 
-def _total_phases(rows, counts, running):
+def _total_phases(rows: pd.DataFrame, counts: pd.DataFrame, running: pd.DataFrame) -> list[pd.DataFrame]:
     """Compute the rates of all events in each phase.
 
     Returns one DataFrame per phase, from :func:`cmlib.topdown.totals`. The list is empty if cycles were not counted.
@@ -128,8 +130,8 @@ def _total_phases(rows, counts, running):
     return totals_by_phase
 
 
-def _add_losses(rows, shares_by_phase):
-    """Add a column for each loss that events bound, with texts such as ``10–20``."""
+def _add_losses(rows: pd.DataFrame, shares_by_phase: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Add a column for each loss with known bounds. For example, it contains the text ``10–20`` [%]."""
     rows = rows.copy()
     for name in LOSSES:
         if any(is_bounded(shares, name) for shares in shares_by_phase):
@@ -138,11 +140,11 @@ def _add_losses(rows, shares_by_phase):
     return rows
 
 
-def _choose_pair(rows, cut_by):
-    """Choose the phase that differs most and the longest phase, or return None if all phases are similar.
+def _choose_pair(rows: pd.DataFrame, cut_by: list[str]) -> _Pair | None:
+    """Choose the longest phase and the phase that differs most from it.
 
-    The longest phase is the reference. There is one exception: if the other phase is only at the beginning of the run,
-    it is the reference.
+    The longest phase is the reference. But if the other phase is only at the beginning of the run, the other phase is
+    the reference, so that the text describes the change after the beginning. Returns None if all phases are similar.
     """
     longest = (rows["end"] - rows["start"]).idxmax()
     ratios = rows[cut_by] / rows.loc[longest, cut_by].astype(float)
@@ -157,10 +159,11 @@ def _choose_pair(rows, cut_by):
     return _Pair(strongest, longest, similar, rows.loc[[longest]])
 
 
-def _find_changed_events(phase, reference):
-    """Find the events whose rates per cycle differ most between two phases, and by more than their errors.
+def _find_changed_events(phase: pd.DataFrame, reference: pd.DataFrame) -> list[dict[str, Any]]:
+    """Find the events with the largest difference between two phases.
 
-    Returns a list of dicts with ``event`` and ``times`` (ratio of the rates).
+    The rates per cycle must differ by more than their errors. Returns a list of dicts with ``event`` and ``times``
+    (ratio of the rates).
     """
     rates = pd.DataFrame({"phase": phase["rate"], "reference": reference["rate"]})
     errors = pd.DataFrame({"phase": phase["error"], "reference": reference["error"]})
@@ -171,14 +174,17 @@ def _find_changed_events(phase, reference):
     return [{"event": event, "times": float(times[event])} for event in strongest]
 
 
-def _describe_pair(rows, cut_by, pair, losses, changed):
+def _describe_pair(
+    rows: pd.DataFrame, cut_by: list[str], pair: _Pair, losses: list[dict], changed: list[dict]
+) -> str:
     """Describe how the levels, the lost slots and the events of two phases differ."""
     change = rows.loc[pair.described, cut_by].astype(float) / rows.loc[pair.reference, cut_by].astype(float)
     changes = []
     for name, ratio in change.items():
-        if abs(np.log(ratio)) > np.log(DIFFERS):
+        if abs(np.log(ratio)) > np.log(LEAST_RATIO):
             before, after = rows.loc[[pair.reference, pair.described], name]
             changes.append((name, 100 * (ratio - 1), format_number(before), format_number(after)))
     is_slower = change.get("GHz", 1.0) < 1 / _STANDS_OUT
-    spans = [part[["start", "end"]].to_dict("records") for part in (pair.described_rows, pair.reference_rows)]
-    return describe_contrast(*spans, changes, is_slower, losses, changed)
+    described_spans = pair.described_rows[["start", "end"]].to_dict("records")
+    reference_spans = pair.reference_rows[["start", "end"]].to_dict("records")
+    return describe_contrast(described_spans, reference_spans, changes, is_slower, losses, changed)

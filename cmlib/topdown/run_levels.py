@@ -4,7 +4,10 @@ The figures are called levels. :func:`levels` takes the counts of one run. :func
 returns medians of the levels, the miss ratios and the counts. A figure is left out if its events were not counted.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +18,13 @@ from cmlib.spelling import scope, spelling
 
 __all__ = ["interval_lengths"]
 
+# Levels that grow with the length of a run.
 EXTENSIVE_LEVELS = (
     "seconds",
     "CPU seconds",
     "instructions",
     "cycles",
-)  # levels that grow with a run's length
+)
 # Events of the levels per second. The first event that was counted is used.
 LEVELS_PER_SECOND = {
     "system calls": ("raw_syscalls:sys_enter",),
@@ -135,7 +139,13 @@ def interval_lengths(counts: pd.DataFrame) -> np.ndarray:
     return lengths
 
 
-def levels_of_runs(runs, printed, names_in_file, *, whole_runs):
+def levels_of_runs(
+    runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]],
+    printed: Mapping[str, float],
+    names_in_file: Mapping[str, str],
+    *,
+    whole_runs: bool,
+) -> RunMedians:
     """Compute figures, miss ratios and counts of a program as medians over its runs.
 
     Parameters
@@ -174,7 +184,7 @@ def levels_of_runs(runs, printed, names_in_file, *, whole_runs):
     )
 
 
-def miss_ratios(counts, names_in_file):
+def miss_ratios(counts: pd.DataFrame, names_in_file: Mapping[str, str]) -> dict[str, float]:
     """Compute the misses in percent of the accesses.
 
     Misses are divided only by accesses of the same kind of core and mode. If an event was counted twice with different
@@ -213,7 +223,7 @@ def miss_ratios(counts, names_in_file):
     return ratios
 
 
-def select_other_counts(medians, *, has_slot_shares):
+def select_other_counts(medians: RunMedians, *, has_slot_shares: bool) -> dict[str, float]:
     """Select the counts that are not shown as figures or as miss ratios.
 
     At most eight counts are selected. If there are more, the result is empty, unless no other figure is known.
@@ -249,7 +259,7 @@ def select_other_counts(medians, *, has_slot_shares):
     return dict(largest_first[:_MOST_COUNTS_SHOWN])
 
 
-def compute_levels(counts, lengths, part):
+def compute_levels(counts: pd.DataFrame, lengths: np.ndarray, part: np.ndarray) -> pd.DataFrame:
     """Compute figures of each part of a run.
 
     Parameters
@@ -259,7 +269,7 @@ def compute_levels(counts, lengths, part):
     lengths : ndarray of float, shape (n_intervals,)
         Lengths of the intervals [s]. NaN if not known.
     part : ndarray of int, shape (n_intervals,)
-        Number of the part that contains each interval.
+        Index of the part that contains each interval, from 0.
 
     Returns
     -------
@@ -312,33 +322,35 @@ class _PartSums:
         Lengths of the intervals [s]. NaN if not known.
     """
 
-    def __init__(self, part, lengths):
+    def __init__(self, part: np.ndarray, lengths: np.ndarray) -> None:
         self._part = part
         self._lengths = lengths
         self._n_parts = np.max(part, initial=0) + 1
 
-    def total(self, values):
+    def total(self, values: np.ndarray) -> np.ndarray:
         """Sum the values of each part. The sum is NaN if nothing was counted."""
         is_counted = ~np.isnan(values)
         n_counted = np.bincount(self._part[is_counted], minlength=self._n_parts)
         sums = np.bincount(self._part[is_counted], values[is_counted], self._n_parts)
         return np.where(n_counted > 0, sums, np.nan)
 
-    def divide(self, dividend, divisor):
+    def divide(self, dividend: np.ndarray, divisor: np.ndarray) -> np.ndarray:
         """Divide the sums of two events over the intervals in which both were counted."""
         is_missing = np.isnan(dividend + divisor)
         dividend_sum = self.total(np.where(is_missing, np.nan, dividend))
         divisor_sum = self.total(np.where(is_missing, np.nan, divisor))
         return dividend_sum / np.where(divisor_sum, divisor_sum, np.nan)
 
-    def extrapolate(self, values):
+    def extrapolate(self, values: np.ndarray) -> np.ndarray:
         """Sum the values of each part, with the mean rate in place of missing values."""
         estimate = self.divide(values, self._lengths) * self.total(self._lengths)
         has_missing = np.bincount(self._part[np.isnan(values)], minlength=self._n_parts) > 0
         return np.where(has_missing & np.isfinite(estimate), estimate, self.total(values))
 
 
-def _compute_kernel_levels(values_by_event, sums):
+def _compute_kernel_levels(
+    values_by_event: Mapping[str, np.ndarray], sums: _PartSums
+) -> dict[str, np.ndarray]:
     """Compute the kernel's share of the cycles, and instructions per cycle of kernel and user mode.
 
     The dict is empty unless cycles were counted twice: in all modes, and in the kernel only.
@@ -367,24 +379,24 @@ def _compute_kernel_levels(values_by_event, sums):
     return kernel_levels
 
 
-def _measure_lengths(counts, timed):
+def _measure_lengths(counts: pd.DataFrame, timed: bool) -> np.ndarray:
     """Return the lengths of the intervals [s]. They are NaN if the index is not a time."""
     return interval_lengths(counts) if timed else np.full(len(counts), np.nan)
 
 
-def _split_rows(counts):
+def _split_rows(counts: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """Yield one DataFrame per row. Its index is the length of the row's run [s]."""
     for row, length in enumerate(lengths_by_ends(counts.index)):
         yield counts.iloc[[row]].set_axis([length])
 
 
-def _compute_medians(dicts):
+def _compute_medians(dicts: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Compute the median of each key over several dicts. Medians that are not finite are left out."""
     medians = pd.DataFrame([*dicts]).median().astype(float)
     return medians[np.isfinite(medians)].to_dict()
 
 
-def _total_counts(counts, *, timed):
+def _total_counts(counts: pd.DataFrame, *, timed: bool) -> dict[str, float]:
     """Sum the counts of each event. If some intervals are missing, the sum is extrapolated to all intervals.
 
     The time and second readings of the same event are left out.
@@ -396,7 +408,7 @@ def _total_counts(counts, *, timed):
     return {event: sums.extrapolate(values.to_numpy(float))[0] for event, values in columns.items()}
 
 
-def _are_shares(counts):
+def _are_shares(counts: pd.DataFrame) -> bool:
     """Return True if the values are percent of the cycles. Some tools print them in place of counts."""
     shares = counts.drop(columns="duration_time", errors="ignore")
     is_percent = "cycles" in counts and (counts["cycles"] == 100).all() and not (shares > 100).any(axis=None)
