@@ -112,7 +112,7 @@ class Series:
     about : dict
         Contains ``label`` (the class of the run) and ``size`` (size of the data [bytes], or None).
     counts : DataFrame, shape (n_intervals, n_events)
-        Counts. The index is the end of the interval [s], or the number of the interval of a simulated run.
+        Counts. The index is the end of the interval [s]. For a simulated run, it numbers the intervals from 1.
     running : DataFrame or None
         Fraction of each interval in which an event was counted (0-1). None for a simulated run.
     events : tuple of str
@@ -166,7 +166,7 @@ class Series:
             return instructions.rename("IPC")
         return (ESTIMATED_CYCLES / instructions).rename("estimated cycles\nper instruction")
 
-    def _compute_slices(self, slice_s):
+    def _compute_slices(self, slice_s: float) -> pd.DataFrame:
         """Compute the rates of all events in each slice."""
         counts = self.counts
         if self.running is None:
@@ -205,7 +205,7 @@ def read_series(folder: str | Path, set_name: str, kind: str = "micro", *, only:
     return list(chain.from_iterable(runs_by_pass.values()))
 
 
-def _read_run(file):
+def _read_run(file: Path) -> Series:
     """Read the run with the metadata in `file`."""
     meta = read_run_metadata(file)
     folder = file.parent
@@ -213,7 +213,7 @@ def _read_run(file):
     return Series(folder.name, meta["pass"], _read_label(meta, file), counts, running)
 
 
-def _read_label(meta, file):
+def _read_label(meta: dict[str, Any], file: Path) -> dict[str, Any]:
     """Read the label and the size in the metadata of a run."""
     try:
         about = json.loads(meta["note"])
@@ -267,14 +267,14 @@ def cut(series: Iterable[Series], *, slice_s: float = 0.4) -> tuple[pd.DataFrame
     return X, about.assign(time_s=np.concatenate(ends))
 
 
-def _join_parts(parts):
+def _join_parts(parts: list[pd.DataFrame]) -> pd.DataFrame:
     """Join the rates of runs that counted different events.
 
     The result has as many slices as the shortest run. If several runs counted an event, the first is used.
     """
     n_slices = min(map(len, parts))
-    number = pd.RangeIndex(n_slices, name="slice")
-    joined = pd.concat([part.iloc[:n_slices].set_axis(number) for part in parts], axis=1)
+    slice_index = pd.RangeIndex(n_slices, name="slice")
+    joined = pd.concat([part.iloc[:n_slices].set_axis(slice_index) for part in parts], axis=1)
     return joined.loc[:, ~joined.columns.duplicated()]
 
 
@@ -305,7 +305,7 @@ def read_simulated_series(folder: str | Path, kind: str = "micro") -> list[Serie
     return list(runs_by_file.values())
 
 
-def _read_simulated(file, meta):
+def _read_simulated(file: Path, meta: dict[str, Any]) -> Series:
     """Read a simulated run without its first interval."""
     folder = file.parent
     run_name = file.stem

@@ -26,17 +26,18 @@ _WITHOUT_COUNTERS = (
 
 
 def record_once(
-    command: list[str], trained: dict[str, Any], counters: dict[str, int], *, keep: str | None = None
+    command: list[str], training_meta: dict[str, Any], counters: dict[str, int], *, keep: str | None = None
 ) -> Series:
     """Run a command and count the events that a decision tree needs.
 
-    These events share the counters in the same way as in the training runs.
+    The events take turns on the counters in the same groups as in the training runs. The rates of both can therefore be
+    compared.
 
     Parameters
     ----------
     command : list of str
         Program and arguments.
-    trained : dict
+    training_meta : dict
         Metadata of a training run.
     counters : dict of str to int
         Hardware counters of this machine, from :func:`check_counters`.
@@ -55,55 +56,55 @@ def record_once(
     RecordError
         If the name exists, the command fails, or perf fails.
     """
-    _check_machine(trained, counters)
+    _check_machine(training_meta, counters)
     places.results_dir().mkdir(parents=True, exist_ok=True)
     with working_folder(places.results_dir() / "diagnose") as scratch:
         folder = places.recordings_dir() / FOLDER if keep is not None else scratch / "recordings"
         folder.mkdir(parents=True, exist_ok=True)
-        name = f"own-{keep}"
+        name = f"own-{keep}" if keep is not None else "own-run"
         if existing_runs(folder / name):
             raise RecordError(
                 f"{name!r} has been recorded: show it again with "
                 f"{command_code('cmlib', 'diagnose', '--recorded', keep)}, or keep the new run under another name."
             )
-        groups = tuple(map(tuple, trained["groups"]))
-        settings = {key: trained[key] for key in ("set", "mode", "interval_ms", "modifier")}
-        plan = Plan(part=0, pinned=tuple(trained["pinned"]), groups=groups, **settings)
+        groups = tuple(map(tuple, training_meta["groups"]))
+        settings = {key: training_meta[key] for key in ("set", "mode", "interval_ms", "modifier")}
+        plan = Plan(part=0, pinned=tuple(training_meta["pinned"]), groups=groups, **settings)
         record(
             name,
             command,
             [plan],
-            encodings=trained["encodings"],
+            encodings=training_meta["encodings"],
             counters=counters,
             folder=folder,
             note=json.dumps({"label": keep, "size": None, "kind": "own"}),
         )
-        recorded = read_series(folder, trained["set"], "own", only=name)
+        recorded = read_series(folder, training_meta["set"], "own", only=name)
         if not recorded:
             raise RecordError(f"{name!r} was recorded, but cannot be read.")
         return recorded[0]
 
 
-def _check_machine(trained, counters):
-    """Raise an error if the machine differs from the training machine."""
+def _check_machine(training_meta: dict[str, Any], counters: dict[str, int]) -> None:
+    """Raise an error if the processor differs from that of the training, or has fewer usable counters."""
     microarchitecture = machine.describe()["microarchitecture"]
-    trained_on = trained["machine"]["microarchitecture"]
+    trained_on = training_meta["machine"]["microarchitecture"]
     if microarchitecture != trained_on:
         raise CmlibError(
             f"the tree was trained on {trained_on}, and this machine is {microarchitecture}. Events and their rates "
             "differ. Train a tree here: set CMLIB_DATA to a new folder and run `cmlib record-micro`."
         )
-    if counters["good"] < trained["counters"]["good"]:
+    if counters["good"] < training_meta["counters"]["good"]:
         raise CmlibError(
             f"only {counters['good']} counters are good here, and the groups of key events need "
-            f"{trained['counters']['good']}. Another program may use counters, see `cmlib doctor`."
+            f"{training_meta['counters']['good']}. Another program may use counters, see `cmlib doctor`."
         )
 
 
 def load_recorded(name: str) -> Series:
-    """Load the first stored run of a program that counted the key events.
+    """Load a stored run of a program.
 
-    Key events are the few events that a decision tree needs.
+    The first run that counted the key events is loaded. Key events are the few events that a decision tree needs.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def load_recorded(name: str) -> Series:
             if runs:
                 return runs[0]
     raise NothingRecordedError(
-        f"nothing recorded yet of the key events of {name!r}: run "
+        f"no run of {name!r} that counted the key events is recorded yet: run "
         f"{command_code('cmlib', 'diagnose', '--keep', name, '--', 'COMMAND')}. Recorded: "
         f"{', '.join(recorded_names) or 'none'}."
     )

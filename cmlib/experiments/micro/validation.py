@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["validate"]
 
-_N_FOLDS = 10
+_N_FOLDS = 10  # as in Yoo et al. (2012)
 
 
 def validate(
@@ -34,7 +34,7 @@ def validate(
 ) -> pd.DataFrame:
     """Cross-validate a classifier of slices.
 
-    Random folds repeat Table 2 of Yoo et al. (2012). Folds of complete runs are stricter, because slices of the
+    Random folds reproduce Table 2 of Yoo et al. (2012). Folds of complete runs are stricter, because slices of the
     same run are similar.
 
     Parameters
@@ -53,8 +53,9 @@ def validate(
     Returns
     -------
     DataFrame
-        Rows: ``10-fold`` (random folds) and ``by run``. Columns: accuracy [%], and the numbers of correct and
-        incorrect slices.
+        Rows: ``10-fold`` (random folds), and ``by run`` (folds of complete runs) if `runs` is given. If a class has
+        fewer than ten slices, there are fewer random folds. Columns: ``accuracy`` [%], and the numbers of ``correct``
+        and ``incorrect`` slices.
 
     Raises
     ------
@@ -70,7 +71,8 @@ def validate(
         raise InputError(
             "validate: a class has a single slice, which cannot be in both training and test. Record more."
         )
-    folds_by_kind = {"10-fold": StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)}
+    random_folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    folds_by_kind = {f"{_N_FOLDS}-fold": random_folds.split(X, y)}
     if runs is not None:
         n_runs = len(pd.unique(np.asarray(runs)))
         if n_runs < 2:
@@ -94,7 +96,7 @@ def accuracy_curve(
 ) -> pd.DataFrame:
     """Measure the accuracy with several numbers of key events.
 
-    The key events are chosen once from all slices. The accuracy is therefore too high.
+    The key events are chosen once from all slices, including the test slices. The accuracy is therefore too high.
 
     Parameters
     ----------
@@ -103,7 +105,8 @@ def accuracy_curve(
     y : array-like, shape (n_slices,)
         Class of each slice.
     elimination : DataFrame
-        Order of the events, from :func:`cmlib.fingerprint.key_events.eliminate`.
+        Events in the order of their removal, from :func:`cmlib.fingerprint.key_events.eliminate`. The last event is the
+        best one, so that n key events are the last n rows.
     sizes : iterable of int
         Numbers of key events.
     estimator : classifier
@@ -117,11 +120,11 @@ def accuracy_curve(
     Raises
     ------
     ValueError
-        If every class has fewer than ten slices.
+        If no class has at least ten slices.
     """
     X = pd.DataFrame(X)
     y = np.asarray(y)
-    folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
+    folds = list(StratifiedKFold(_N_FOLDS, shuffle=True, random_state=0).split(X, y))
     wrong_by_size = {}
     for size in sizes:
         predicted = cross_val_predict(clone(estimator), X[elimination.index[-size:]], y, cv=folds)
@@ -151,7 +154,7 @@ def nested_accuracy_curve(
     estimator : classifier
         It is cloned for each fold.
     folds : iterable of (ndarray of int, ndarray of int)
-        Row numbers of the training slices and of the test slices.
+        Positions of the training slices and of the test slices in X.
 
     Returns
     -------
@@ -173,7 +176,7 @@ def nested_accuracy_curve(
     return _tabulate_accuracy(wrong_by_size, n_slices)
 
 
-def _tabulate_accuracy(wrong_by_size, n_slices):
+def _tabulate_accuracy(wrong_by_size: dict[int, int], n_slices: int) -> pd.DataFrame:
     """Return the table of an accuracy curve.
 
     `wrong_by_size` contains the number of wrong slices for each number of key events.
@@ -199,7 +202,7 @@ def leave_each_out(values: ArrayLike) -> Iterator[tuple[np.ndarray, np.ndarray]]
     Yields
     ------
     train, test : ndarray of int
-        Row numbers.
+        Positions of the rows.
     """
     values = pd.Series(np.asarray(values))
     for value in values.dropna().unique():
