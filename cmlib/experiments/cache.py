@@ -31,6 +31,7 @@ from cmlib.io.archive import atomic_output
 FOLDER = "cache"  # in the folder of results
 _PACKAGE = Path(places.__file__).parent
 _TYPING_MODULES = {"__future__", "typing", "collections.abc", "numpy.typing"}  # imported only for type hints
+# Libraries whose new versions can change results.
 _LIBRARIES = (
     "numpy",
     "pandas",
@@ -38,7 +39,7 @@ _LIBRARIES = (
     "scikit-learn",
     "lightgbm",
     "numba",
-)  # new versions can change results
+)
 
 
 def cached(inputs: Iterable[Any], compute: Callable[[], dict[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:

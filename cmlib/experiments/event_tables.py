@@ -11,6 +11,7 @@ recording. If the machine is unknown, it is found by the names of the counted ev
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -28,7 +29,8 @@ def event_table(url: str) -> pd.DataFrame:
     """Join the event tables of all recorded programs.
 
     The result contains all events of each recorded processor. Software events and simulated events are included
-    only if they were recorded. Events in several tables are described by the table with the most recorded events.
+    only if they were recorded. If several tables contain an event, its row is from the table with the most recorded
+    events.
 
     Parameters
     ----------
@@ -38,22 +40,23 @@ def event_table(url: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per event (index: its name), with the columns of :func:`cmlib.io.events.table`. The short name in
-        column abbr is empty if another event has the same.
+        One row per event, with the columns of :func:`cmlib.io.events.table`. The index is the name of the event. If
+        several events have the same short name (column ``abbr``), only the first keeps it. The others have an empty
+        short name.
     """
     events_by_table = {}
     for _, event_names, table in _list_programs(url):
         events_by_table.setdefault(table, set()).update(event_names)
     all_events = set().union(*events_by_table.values())
-    tables = []  # (number of recorded events, event table)
+    counted_tables = []  # (number of recorded events, event table)
     for name, event_names in events_by_table.items():
         if name:
             table = events.table(name)
-            tables.append((table.index.isin(event_names).sum(), table))
-    tables.sort(key=lambda number_and_table: number_and_table[0], reverse=True)
+            counted_tables.append((table.index.isin(event_names).sum(), table))
+    counted_tables.sort(key=lambda number_and_table: number_and_table[0], reverse=True)
     general = events.general_events()
     general = pd.concat([general, _describe_simulated_events()[general.columns]])
-    processor_tables = [table for n_recorded, table in tables if n_recorded]
+    processor_tables = [table for n_recorded, table in counted_tables if n_recorded]
     joined = pd.concat([*processor_tables, general[general.index.isin(all_events)]])
     joined = joined[~joined.index.duplicated()]
     return joined.assign(abbr=joined["abbr"].mask(joined["abbr"].duplicated(), ""))
@@ -84,12 +87,14 @@ def table_name(url: str, program: str, processor: str = "") -> str | None:
 def known_sums(run: Recording) -> list[tuple[str, tuple[str, ...]]]:
     """List the events of a processor that are sums of other events.
 
-    If the processor is unknown, only sums in all event tables with the event names of the run are listed.
+    If the processor is unknown, several event tables can contain the most event names of the run. Any of these tables
+    can be the right one, so a sum is listed only if all of them contain it.
 
     Parameters
     ----------
     run : cmlib.io.recording.Recording
-        Run that names the processor or its events.
+        A recorded run. The tables are found by its machine. If the machine is unknown, they are found by the names of
+        its events.
 
     Returns
     -------
@@ -106,7 +111,7 @@ def known_sums(run: Recording) -> list[tuple[str, tuple[str, ...]]]:
     return [pair for pair in sums_by_table[0] if all(pair in sums for sums in sums_by_table)]
 
 
-def _list_programs(url):
+def _list_programs(url: str) -> Iterator[tuple[str, set[str], str | None]]:
     """Yield the name, the event names and the table name of each program.
 
     The table name is None if no table was found. A program recorded on several processors occurs several times.
@@ -123,8 +128,12 @@ def _list_programs(url):
         yield program, event_names, table
 
 
-def _describe_simulated_events():
-    """Return the simulated events with the columns of an event table."""
+def _describe_simulated_events() -> pd.DataFrame:
+    """Return the events of simulated runs, with the columns of an event table.
+
+    Columns on the counters of a processor are 0, False or empty. The short name of an event marks counts that depend on
+    a simulated cache or branch predictor as modelled. Other simulated events have exact counts and no short name.
+    """
     table = events.simulated_events(levels=3)
     short_names = (table.index + " (modelled)").where(table["kind"] == events.MODELLED, "")
     defaults = dict.fromkeys(["code", "umask", "bits", "counters", "core"], 0)
@@ -133,6 +142,6 @@ def _describe_simulated_events():
 
 
 @functools.cache
-def _list_sums(name):
-    """List the events of a table that are sums: pairs of an event and its parts."""
+def _list_sums(name: str) -> list[tuple[str, tuple[str, ...]]]:
+    """List pairs of an event and the events that add up to it. `name` is the name of the event table."""
     return events.umask_sums(events.table(name))

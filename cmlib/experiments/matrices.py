@@ -150,7 +150,7 @@ def matrix(
     repetition is the test data.
 
     In all other cases, each row is an interval of a run. Only the runs with the largest number of events are used.
-    Neighboring intervals are added up to get at most 1,000 rows. The last of several runs is the test data.
+    Neighboring intervals are added up to get at most 1,000 rows. If there are several runs, the last is the test data.
 
     These events are removed from X: events at a constant rate in time, aliases, and events with the same counts as
     another event. If the target is IPC, the start and the exit of the process are removed.
@@ -171,7 +171,7 @@ def matrix(
     return replace(data, ticking=ticking)
 
 
-def _select_complete_passes(runs):
+def _select_complete_passes(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[int]]:
     """Return the runs of the complete passes, and the numbers of these passes.
 
     A pass is one repetition of all runs. It is complete if it contains the same sets as the first pass.
@@ -181,8 +181,8 @@ def _select_complete_passes(runs):
     return runs[runs["pass"].isin(complete)], complete
 
 
-def _drop_ticking_events(runs, target):
-    """Drop events that happen at a constant rate in time, such as timer interrupts.
+def _drop_ticking_events(runs: pd.DataFrame, target: Target) -> tuple[pd.DataFrame, pd.Series]:
+    """Drop events that happen at a constant rate in time, for example timer interrupts.
 
     Returns the runs, and the rates [1/s] of the dropped events (Series). If the target is a rate per second, nothing is
     dropped.
@@ -205,26 +205,26 @@ def _drop_ticking_events(runs, target):
     return runs.assign(counts=remaining_counts), ticking
 
 
-def _needs_steps(runs, passes):
-    """Return True if a pass has several runs, whose rows are intervals."""
+def _needs_steps(runs: pd.DataFrame, passes: list[int]) -> bool:
+    """Return True if a pass has several runs, and their rows are intervals."""
     runs_of_passes = runs[runs["pass"].isin(passes)]
     has_several_runs = not runs_of_passes["pass"].is_unique
     return has_several_runs and not are_totals(runs_of_passes)
 
 
-def _drop_duplicates(data, alias_rules):
+def _drop_duplicates(data: Matrix, alias_rules: pd.Series) -> tuple[Matrix, pd.Series]:
     """Drop events with the same counts as another event.
 
     Returns the Matrix, and the rules of the remaining aliases. If one of two such events is an alias, it is kept.
     """
     not_aliases = [event for event in data.X if event not in alias_rules.index]
     duplicates = find_duplicates(data.X[[*alias_rules.index, *not_aliases]])
-    X, holdout = _drop_columns(data, duplicates.index)
+    X, test_data = _drop_columns(data, duplicates.index)
     remaining_rules = alias_rules.drop(duplicates.index, errors="ignore")
-    return replace(data, X=X, holdout=holdout, duplicates=duplicates), remaining_rules
+    return replace(data, X=X, holdout=test_data, duplicates=duplicates), remaining_rules
 
 
-def _separate_aliases(data, alias_rules):
+def _separate_aliases(data: Matrix, alias_rules: pd.Series) -> Matrix:
     """Move the aliases of a Matrix from X to `aliases`.
 
     Raises UnfitRecordingError if all events are aliases.
@@ -236,17 +236,19 @@ def _separate_aliases(data, alias_rules):
             "not explain it. Record events that cost cycles, for example misses and mispredictions. `cmlib doctor` "
             "lists core events."
         )
-    X, holdout = _drop_columns(data, names)
-    return replace(data, X=X, aliases=data.X[names], alias_rules=alias_rules, holdout=holdout)
+    X, test_data = _drop_columns(data, names)
+    return replace(data, X=X, aliases=data.X[names], alias_rules=alias_rules, holdout=test_data)
 
 
-def _drop_columns(data, names):
+def _drop_columns(
+    data: Matrix, names: Iterable[str]
+) -> tuple[pd.DataFrame, tuple[pd.DataFrame, pd.Series] | None]:
     """Return X and the test data of a Matrix without some events."""
     X = data.X.drop(columns=names)
     if data.holdout is None:
         return X, None
-    holdout_X, holdout_ipc = data.holdout
-    return X, (holdout_X.drop(columns=names), holdout_ipc)
+    test_X, test_ipc = data.holdout
+    return X, (test_X.drop(columns=names), test_ipc)
 
 
 def varying(matrices: dict[str, Matrix]) -> dict[str, Matrix]:
