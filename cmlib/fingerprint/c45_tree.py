@@ -54,9 +54,9 @@ class Node:
         return [self, *(node for son in self.sons for node in son.below())]
 
     def split(self, rows, X):
-        """Divide rows of X: two arrays of row numbers, of those that go to the left son and to the right one.
+        """Divide rows of X: the positions of the rows of the left son, and of the rows of the right son.
 
-        `rows` are numbers of rows, X an array (n_samples, n_features).
+        `rows` are positions of rows, X an array (n_samples, n_features).
         """
         goes_left = X[rows, self.feature] <= self.threshold
         return rows[goes_left], rows[~goes_left]

@@ -1,6 +1,6 @@
 """Cut a series into segments of constant mean.
 
-:func:`segment_starts` takes an array (n_samples, n_features), maybe with weights, and returns the numbers of the
+:func:`segment_starts` takes an array (n_samples, n_features), maybe with weights, and returns the position of the
 first sample of each segment, an array of int. Raises a ValueError if there is no sample, or a weight or the penalty
 is not above 0.
 """
@@ -33,7 +33,7 @@ def segment_starts(X, *, weights=None, penalty=None, shortest=1):
     Returns
     -------
     ndarray of int
-        The first sample of each segment; the first of them is 0.
+        Position of the first sample of each segment. The first position is 0.
 
     Raises
     ------

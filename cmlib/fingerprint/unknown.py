@@ -132,7 +132,7 @@ def _check_rates(rates):
 
 
 def _select_references(y, groups):
-    """Select the row numbers of the reference slices: about as many of each class and group, evenly spaced."""
+    """Select the positions of the reference slices: about as many of each class and group, evenly spaced."""
     cells = pd.Series(range(len(y))).groupby([y, groups]).apply(np.array)
     share = max(1, _REFERENCES // len(cells))
     taken = [rows[np.linspace(0, len(rows) - 1, min(share, len(rows))).astype(int)] for rows in cells]

@@ -276,7 +276,7 @@ def resample_blocks(n_rows: int, seed: int, *, n_blocks: int = 20) -> np.ndarray
     Returns
     -------
     ndarray of int
-        Row numbers of the drawn blocks.
+        Positions of the rows of the drawn blocks.
     """
     blocks = np.array_split(np.arange(n_rows), min(n_blocks, n_rows))
     drawn_blocks = np.random.default_rng(seed).integers(len(blocks), size=len(blocks))

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 LONGEST_END = 0.05  # largest share of a run that its start or its exit can take
-MARGIN = (
-    0.5  # distance of start and exit from the range of the other values [share of this range of logarithms]
-)
+# Least distance of start and exit from the range of the other values [share of this range of logarithms].
+MARGIN = 0.5
 LEAST_VARIATION = 0.02  # smallest standard deviation of a rate that a model explains [share of the mean]
 
 
