@@ -8,6 +8,7 @@ had settings drawn at random. :func:`load_levels` returns the times of runs in w
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,12 +71,13 @@ class TuningRuns:
     scale : float
         Factor of the amount of work.
     pace : Series
-        Count of the event `per` per second, one value per run.
+        Cycles or milliseconds of processor time per second, depending on `per`. One value per run.
     usual : dict of str to Series
-        Mean event rates of runs without random settings. The key is "default", or the changed parameter and its level,
-        for example "exc-high".
+        Mean event rates of runs with default settings (key "default"), and of runs with a single changed parameter. For
+        example, the key "exc-high" is the parameter "exc" at its level "high".
     emitted : dict of str to cmlib.tuning.Runs
-        Runs during which a second program caused events on purpose, at fixed rates. The keys are those of `usual`.
+        Runs with such settings, during which a second program caused events on purpose. The parameters of a run are the
+        rates of the caused events [1/s]. The keys have the same form as in `usual`.
     """
 
     runs: tuning.Runs
@@ -185,7 +187,8 @@ def load_levels(folder: str | Path = "", wanted: str = "all") -> pd.DataFrame:
     Parameters
     ----------
     folder : path, optional
-        Folder that contains a folder for each session. Default: the data folder.
+        Folder with the subfolders ``tuning`` and ``tuning-levels``. Each contains the recordings of one session.
+        Default: the data folder.
     wanted : str, default "all"
         Names of programs, separated by commas, or ``"all"``.
 
@@ -228,7 +231,7 @@ def load_levels(folder: str | Path = "", wanted: str = "all") -> pd.DataFrame:
     return pd.concat([table for name in names for table in tables[name]], ignore_index=True)
 
 
-def _tabulate_session(name, runs):
+def _tabulate_session(name: str, runs: Sequence[_RecordedRun]) -> pd.DataFrame:
     """Return the rows of :func:`load_levels` for one program and one session."""
     _check_comparable(name, runs)
     default_runs = []
@@ -252,8 +255,11 @@ def _tabulate_session(name, runs):
     return pd.DataFrame(rows, columns=columns)
 
 
-def _read_metadata(folder):
-    """Return the runs (list of _RecordedRun) of each program below a folder."""
+def _read_metadata(folder: Path) -> dict[str, list[_RecordedRun]]:
+    """Read the metadata of all runs in a folder.
+
+    The keys are the names of the programs.
+    """
     metas = readable(read_run_metadata, sorted(folder.glob("*/*.json")))
     labels = readable(lambda file: parse_program_label(metas[file]["command"]), metas)
     runs_by_program = {}
@@ -262,7 +268,7 @@ def _read_metadata(folder):
     return runs_by_program
 
 
-def _check_comparable(name, runs):
+def _check_comparable(name: str, runs: Sequence[_RecordedRun]) -> None:
     """Raise an error if runs differ in the machine or in the amount of work."""
     first_machine = _identify_machine(runs[0].meta)
     first_scale = runs[0].scale
@@ -275,32 +281,50 @@ def _check_comparable(name, runs):
             )
 
 
+class _CountedRun(NamedTuple):
+    """One run with its counts.
+
+    Attributes
+    ----------
+    meta : dict
+        Metadata.
+    counts : DataFrame
+        Counts of each interval.
+    parameters : dict of str to float
+        Values of Spark's parameters. If a second program caused events, their rates [1/s].
+    """
+
+    meta: dict[str, Any]
+    counts: pd.DataFrame
+    parameters: dict[str, float]
+
+
 @dataclass
 class _SortedRuns:
     """The runs of one program, sorted by the choice of their settings.
 
     Attributes
     ----------
-    random : list of (dict, DataFrame, dict)
-        Metadata, counts and parameter values of the runs with random settings.
-    emitted : dict of str to list of (dict, DataFrame, dict)
-        Metadata, counts and rates of the caused events, for each setting.
+    random : list of _CountedRun
+        Runs with random settings.
+    emitted : dict of str to list of _CountedRun
+        Runs during which a second program caused events. Keyed by setting: "default" or "PARAMETER-LEVEL".
     counts : dict of str to list of DataFrame
-        Counts of the runs without random settings, for each setting ("default" or "PARAMETER-LEVEL").
+        Counts of the other runs without random settings, keyed by setting.
     levels : list of (str, str, float)
         Parameter, level and time [s] of the runs in which a single parameter was changed.
     default_seconds : list of float
         Times of the runs with default settings [s].
     """
 
-    random: list = field(default_factory=list)
-    emitted: dict = field(default_factory=dict)
-    counts: dict = field(default_factory=dict)
-    levels: list = field(default_factory=list)
-    default_seconds: list = field(default_factory=list)
+    random: list[_CountedRun] = field(default_factory=list)
+    emitted: dict[str, list[_CountedRun]] = field(default_factory=dict)
+    counts: dict[str, list[pd.DataFrame]] = field(default_factory=dict)
+    levels: list[tuple[str, str, float]] = field(default_factory=list)
+    default_seconds: list[float] = field(default_factory=list)
 
 
-def _read_program(name, recorded_runs):
+def _read_program(name: str, recorded_runs: Sequence[_RecordedRun]) -> TuningRuns:
     """Read the TuningRuns of a program."""
     _check_comparable(name, recorded_runs)
     sorted_runs = _sort_runs(name, recorded_runs)
@@ -325,7 +349,7 @@ def _read_program(name, recorded_runs):
     )
 
 
-def _sort_runs(name, recorded_runs):
+def _sort_runs(name: str, recorded_runs: Sequence[_RecordedRun]) -> _SortedRuns:
     """Read the runs of a program and sort them by their names.
 
     The name of a run is the program followed by one of these:
@@ -344,7 +368,7 @@ def _sort_runs(name, recorded_runs):
         label = meta["program"].removeprefix(f"{name}-")
         match label.split("-"):
             case ["emit", *setting, _]:
-                run = (meta, counts, emitted_of(options))
+                run = _CountedRun(meta, counts, emitted_of(options))
                 sorted_runs.emitted.setdefault("-".join(setting), []).append(run)
             case ["default"]:
                 sorted_runs.default_seconds.append(meta["duration_s"])
@@ -353,11 +377,11 @@ def _sort_runs(name, recorded_runs):
                 sorted_runs.levels.append((parameter, level, meta["duration_s"]))
                 sorted_runs.counts.setdefault(label, []).append(counts)
             case _:
-                sorted_runs.random.append((meta, counts, settings_of(options)))
+                sorted_runs.random.append(_CountedRun(meta, counts, settings_of(options)))
     return sorted_runs
 
 
-def _read_counts(run):
+def _read_counts(run: _RecordedRun) -> pd.DataFrame:
     """Read the counts of a run, and check its options.
 
     Raises CmlibError if neither task-clock nor cycles and instructions were counted.
@@ -365,13 +389,13 @@ def _read_counts(run):
     counts = read_run(run.file, run.meta).counts
     if "task-clock" not in counts and not {"cycles", "instructions"} <= {*counts}:
         raise CmlibError(f"{run.file} counts neither task-clock nor cycles and instructions.")
-    # A run with an unreadable option is skipped like a run with unreadable counts.
+    # These raise an error if an option is unreadable. The caller skips the run, as if its counts were unreadable.
     emitted_of(run.options)
     settings_of(run.options)
     return counts
 
 
-def _tabulate_levels(sorted_runs):
+def _tabulate_levels(sorted_runs: _SortedRuns) -> pd.DataFrame:
     """Return the table `levels` of TuningRuns."""
     rows = list(sorted_runs.levels)
     for parameter in dict.fromkeys(parameter for parameter, _, _ in sorted_runs.levels):
@@ -379,13 +403,15 @@ def _tabulate_levels(sorted_runs):
     return pd.DataFrame(rows, columns=["parameter", "level", "seconds"])
 
 
-def _make_runs(recorded_runs):
-    """Make the table of some runs for the models.
+def _make_runs(counted_runs: Sequence[_CountedRun]) -> tuple[tuning.Runs, str, pd.Series]:
+    """Join several runs to the input of the tuning models.
+
+    The models learn performance from the event rates of examples. If cycles were counted, an example is an interval,
+    and its performance is IPC. Otherwise, an example is a run, and its performance is the run time.
 
     Parameters
     ----------
-    recorded_runs : list of (dict, DataFrame, dict)
-        Metadata, counts and parameter values of each run.
+    counted_runs : sequence of _CountedRun
 
     Returns
     -------
@@ -393,45 +419,52 @@ def _make_runs(recorded_runs):
     per : str
         Event by which counts are divided.
     pace : Series
-        Count of this event per second, one value per run.
+        Count of this event divided by the run time [1/s], one value per run.
     """
     names = []
-    for meta, _, _ in recorded_runs:
-        is_first_pass = meta["pass"] == 0
-        names.append(meta["program"] if is_first_pass else f"{meta['program']}/{meta['run']}")
-    counts_by_run = {name: counts for name, (_, counts, _) in zip(names, recorded_runs, strict=True)}
-    parameters = pd.DataFrame([values for *_, values in recorded_runs], names).fillna(0.0)
-    seconds = pd.Series([meta["duration_s"] for meta, _, _ in recorded_runs], names, name="seconds")
+    for run in counted_runs:
+        is_first_pass = run.meta["pass"] == 0
+        names.append(run.meta["program"] if is_first_pass else f"{run.meta['program']}/{run.meta['run']}")
+    counts_by_run = {name: run.counts for name, run in zip(names, counted_runs, strict=True)}
+    # Runs may differ in the events that a second program caused. The rate of a missing event is 0.
+    parameters = pd.DataFrame([run.parameters for run in counted_runs], names).fillna(0.0)
+    seconds = pd.Series([run.meta["duration_s"] for run in counted_runs], names, name="seconds")
     totals = _sum_counts(counts_by_run)
     per = "cycles" if "cycles" in totals else "task-clock"
     rates = _compute_rates(totals, per)
-    pace = totals[per] / seconds
-    if per == "task-clock":
-        return tuning.Runs(parameters, rates, seconds, rates, seconds), per, pace
-    intervals = _join_complete_intervals(counts_by_run)
-    ipc = intervals["instructions"] / intervals["cycles"]
-    runs = tuning.Runs(parameters, rates, seconds, _compute_rates(intervals, per), ipc.rename("IPC"))
-    return runs, per, pace
+    examples = rates
+    performance = seconds
+    if per == "cycles":
+        intervals = _join_complete_intervals(counts_by_run)
+        examples = _compute_rates(intervals, per)
+        performance = (intervals["instructions"] / intervals["cycles"]).rename("IPC")
+    runs = tuning.Runs(
+        parameters=parameters, rates=rates, seconds=seconds, examples=examples, performance=performance
+    )
+    return runs, per, totals[per] / seconds
 
 
-def _join_complete_intervals(counts_by_run):
-    """Join the intervals of all runs, without shortened last intervals."""
+def _join_complete_intervals(counts_by_run: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Join the intervals of all runs, without shortened last intervals. The index is the name of the run."""
     complete = {}
     for name, counts in counts_by_run.items():
         complete[name] = counts[whole_intervals(lengths_by_ends(counts.index))]
     return pd.concat(complete).droplevel(1)
 
 
-def _sum_counts(counts_by_run):
+def _sum_counts(counts_by_run: Mapping[Any, pd.DataFrame]) -> pd.DataFrame:
     """Return the total counts of each run, one row per run."""
     return pd.DataFrame({name: counts.sum() for name, counts in counts_by_run.items()}).T
 
 
-def _compute_rates(totals, per):
-    """Divide counts by the event `per`."""
-    return totals.drop(columns=[per, "instructions"], errors="ignore").div(totals[per], axis=0)
+def _compute_rates(counts: pd.DataFrame, per: str) -> pd.DataFrame:
+    """Divide counts by the event `per`.
+
+    Instructions are left out, because IPC would follow from them.
+    """
+    return counts.drop(columns=[per, "instructions"], errors="ignore").div(counts[per], axis=0)
 
 
-def _identify_machine(meta):
+def _identify_machine(meta: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the processor name and the kernel version of a run."""
     return tuple(str(meta["machine"].get(fact)) for fact in ("model_name", "kernel"))
