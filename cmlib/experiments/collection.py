@@ -185,8 +185,7 @@ def total_counts(recordings: Iterable[Recording]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per event and run, with these columns. Events that every run counts are excluded, for example
-        cycles.
+        One row per event and run. Events that are counted in every run, for example cycles, have no rows. Columns:
 
         - ``program``, ``event``: names.
         - ``kind``: how events were counted, from :attr:`Recording.kind`.
@@ -277,7 +276,7 @@ def check_sums(recordings: Iterable[Recording]) -> pd.DataFrame:
         - ``parts``: events that add up to it, joined by " + ".
         - ``same group``: True if all these events were counted at the same time.
         - ``difference [%]``: sum of the parts minus the whole, relative to the whole.
-        - ``counts per interval``: the same difference as a mean count per interval.
+        - ``counts per interval``: mean of the difference per interval [counts].
     """
     rows = []
     for run in recordings:

@@ -99,7 +99,7 @@ def find_provenances(manifest: dict, entry: dict) -> list[Provenance]:
     Returns
     -------
     list of Provenance
-        One entry per kind of counts and public data set. Empty if the manifest names no source.
+        One entry for each pair of a kind of counts and a public data set. Empty if the manifest names no source.
     """
     stored = manifest.get("data", [])
     return [Provenance(**stored[position]) for position in entry.get("data", [])]

@@ -77,7 +77,8 @@ class TopdownTable:
     categories : tuple of Category
         All categories, parents before their parts.
     widths : tuple of float
-        Slots per cycle of the processors with this table. Empty if not known, or if the formulas contain the number.
+        Slots per cycle of the processors with this table. Empty if they are not known. Also empty if the formulas
+        contain the number of slots per cycle.
     """
 
     name: str

@@ -121,7 +121,7 @@ class CycleShare:
         return min(self.high, sum(weights))
 
     def label(self):
-        """Return the name of the share for a row of a table.
+        """Return the label of the table row that shows this share.
 
         The name of useful work includes the width. The remaining cycles are named after their possible causes.
         """

@@ -118,8 +118,8 @@ def levels(counts: pd.DataFrame, *, timed: bool = True) -> dict[str, float]:
 def interval_lengths(counts: pd.DataFrame) -> np.ndarray:
     """Return the length of every interval.
 
-    If the clock was not at 0 when the first interval began, the length of the first interval is not known. Then it is
-    the median of the other lengths.
+    `counts` has only the ends of the intervals. The first interval is assumed to begin at 0. If its length is then more
+    than 1.5 times the median of the other lengths, it is replaced by this median.
 
     Parameters
     ----------

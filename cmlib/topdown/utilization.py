@@ -27,9 +27,9 @@ class KernelCost:
     name : str
         ``page faults`` or ``context switches``.
     a_second : float
-        Number of them per second of CPU time.
+        Page faults or context switches per second of CPU time.
     each_us : tuple of float
-        Shortest and longest duration of one of them [µs].
+        Shortest and longest duration of one page fault or context switch [µs].
     low, high : float
         Share of the CPU time [%] at the shortest and at the longest duration.
     """

@@ -98,10 +98,10 @@ def working_folder(target: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def program_folder(folder: str | Path) -> Iterator[Path]:
-    """Create the folder of a program's recordings during a ``with`` block.
+    """Create the folder for the recordings of a program, and keep it unless it stays empty.
 
-    Temporary folders of killed processes in it are removed. After an error in the block, the folder is removed if it
-    is empty.
+    At the beginning of the ``with`` block, temporary folders that killed processes left in the folder are removed.
+    After an error in the block, the folder is removed if it is empty.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Locale:
     sizes: set[str] = field(default_factory=lambda: set(_GROUPS))
 
     def read_decimal(self, written: str) -> float:
-        """Convert a number without groups of digits. For example, a share."""
+        """Convert a number that has no thousands separators. For example, ``12,5``."""
         return float(written.replace(",", "."))
 
     def read_count(self, written: str, line: int) -> tuple[float, bool]:

@@ -16,8 +16,8 @@ _TOO_LARGE = 1 << 63
 def read_text(text: bytes, events: Sequence[str]) -> np.ndarray:
     """Read samples from the output of ``perf script -F tid,time,period,event``.
 
-    Each line has the count of one event since its previous line. A sample has one line per event, and begins with the
-    first event. Other lines are ignored.
+    A sample begins with the line of the first event, and usually has one line per event. The count in a line is the
+    count since the previous line of the same event. Other lines are ignored.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def read_text(text: bytes, events: Sequence[str]) -> np.ndarray:
     Returns
     -------
     ndarray of int64, shape (n_samples, n_events)
-        Counts since the previous sample. 0 if an event has no line.
+        Counts since the previous sample. 0 if the sample has no line of an event.
     """
     lines = pd.DataFrame(_LINE.findall(text), columns=["task", "time", "count", "name"])
     column_by_name = {name: column_of(name, events) for name in lines["name"].unique()}
