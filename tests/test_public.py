@@ -168,7 +168,7 @@ def test_fetched_files_are_kept_in_the_cache_and_fetched_once(few, site):
     _, asked = site
     done = cmlib("fetch", "few")
     assert done.exit_code == 0, done.output
-    assert "few: 2 files, 2 fetched in " in done.output and "licence: MIT" in done.output
+    assert "few: 2 files, 2 fetched in " in done.output and "license: MIT" in done.output
     assert {name: (few / "cache" / name).read_bytes() for name in FILES} == FILES
     assert len(asked) == 2 and public.read("intervals/few/a b.csv") == FILES["intervals/few/a b.csv"]
     assert "few: 2 files, 0 fetched." in cmlib("fetch", "few").output and len(asked) == 2
@@ -262,7 +262,7 @@ def test_what_a_killed_fetch_left_is_removed_by_the_next(site, slow_site, few):
 
 
 def test_the_list_and_unknown_names(few):
-    assert re.match(r"few: 2 files, \d+ bytes, licence: MIT\n    what", cmlib("fetch", "--list").output)
+    assert re.match(r"few: 2 files, \d+ bytes, license: MIT\n    what", cmlib("fetch", "--list").output)
     assert cmlib("fetch").exit_code == 2
     refused = cmlib("fetch", "many")
     assert refused.exit_code == 2 and "there are few" in refused.output

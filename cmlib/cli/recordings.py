@@ -216,7 +216,7 @@ def fetch(name: Any, show_list: bool, program_names: tuple[str, ...]) -> None:
     folder = f" in {cache_dir()}" if files else ""
     about = sets().loc[name]
     say(f"{name}: {write_count(about['files'], 'file')}, {len(files)} fetched{folder}.")
-    say(f"Credit: {about['credit']}; licence: {about['licence']}.")
+    say(f"Credit: {about['credit']}; license: {about['licence']}.")
     if program_names:
         _print_imported(import_programs(name, program_names), program_names)
     else:
@@ -228,7 +228,7 @@ def _print_sets(sets: pd.DataFrame) -> None:
     for row in sets.itertuples():
         shipped = f", {row.shipped} with cmlib" if row.shipped else ""
         say(
-            f"{row.Index}: {write_count(row.files, 'file')}{shipped}, {write_size(row.bytes)}, licence: {row.licence}"
+            f"{row.Index}: {write_count(row.files, 'file')}{shipped}, {write_size(row.bytes)}, license: {row.licence}"
         )
         say(f"    {row.description}")
 

@@ -66,7 +66,7 @@ def check_layouts(versions: Sequence[VersionCommand], build: str | None) -> None
             if not _changes_by_seed(program, lock, build):
                 raise CmlibError(
                     f"--build makes the same {program} for every layout. It must link each time (`make -B`) and use "
-                    " $LDFLAGS, $RUSTFLAGS or $GOFLAGS of the environment. For CMake: "
+                    "$LDFLAGS, $RUSTFLAGS or $GOFLAGS of the environment. For CMake: "
                     'cmake -DCMAKE_EXE_LINKER_FLAGS="$LDFLAGS" . && cmake --build .'
                 )
 

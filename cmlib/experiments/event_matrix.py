@@ -103,6 +103,7 @@ def describe_steady_target(data: Matrix) -> str:
     percent = 100 * relative_deviation(data.ipc)
     scope = " without start and exit" if any(data.ends) else ""
     return (
-        f"the standard deviation of {data.target.name}{scope} is {percent:.1f} % of its mean. It does not vary, and "
-        f"no event is ranked. A ranking needs at least {100 * LEAST_VARIATION:.0f} %."
+        f"the standard deviation of {data.target.name}{scope} is {percent:.1f} % of its mean. "
+        f"{data.target.name} hardly varies, so no event is ranked. A ranking needs at least "
+        f"{100 * LEAST_VARIATION:.0f} %."
     )

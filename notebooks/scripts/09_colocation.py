@@ -496,7 +496,7 @@ results.numbers()
 # .venv/bin/cmlib run live 03 -p program=alone,beside
 # ```
 #
-# Notebook 03 gives the ranking of each, to be compared with *Importance alone and together* above. Notebook 00 (`cmlib run live 00 -p program=beside`) gives a first look at the counts. This notebook reads only the shipped tables: it cannot split the slowdown of your program.
+# Notebook 03 gives the ranking of each, to be compared with *Importance alone and together* above. Notebook 00 (`.venv/bin/cmlib run live 00 -p program=beside`) gives a first look at the counts. This notebook reads only the shipped tables: it cannot split the slowdown of your program.
 #
 # `cmlib record-all --only pairs` records the paper's own pairs on a machine with hardware counters. This notebook has one parameter: with `papermill`, `-p program canneal` limits it to one of the programs above. `live` is the profile for your own programs, in a folder of its own.
 #

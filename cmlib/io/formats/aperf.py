@@ -61,7 +61,7 @@ class APerf:
         """
         seconds = cls._parse_lines(text)
         if not seconds:
-            raise FormatError("no time was found. For example, 2026-01-30T08:27:33Z.")
+            raise FormatError("no time, for example 2026-01-30T08:27:33Z, was found.")
         begin_ns, ends = cls._find_ends([time for time, _ in seconds])
         rows = []
         for end, (time, metrics_by_cpu) in zip(ends, seconds, strict=True):

@@ -60,7 +60,7 @@ class PapiLines:
             rows.append((run, event, float(count), "ns" if is_clock else ""))
         if not rows:
             raise FormatError(
-                "no line with a PAPI event and a count was found. For example, PAPI_TOT_INS : 9159958."
+                "no line with a PAPI event and a count, for example PAPI_TOT_INS : 9159958, was found."
             )
         columns = dict(zip(("run", "event", "value", "unit"), zip(*rows, strict=True), strict=True))
         notes = (f"A repeated event name starts a new run: {run} runs.",) if run > 1 else ()

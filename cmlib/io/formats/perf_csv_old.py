@@ -98,7 +98,7 @@ class PerfCsvOld:
             value = float(row["count"]) if is_counted else nan
             rows.append((time, run, labels.get(event, event), value, row["count"] != _NOT_SUPPORTED, unit))
         if not rows:
-            raise FormatError("no line with a count was found. For example, 0.500360416,314148036,cycles.")
+            raise FormatError("no line with a count, for example 0.500360416,314148036,cycles, was found.")
         names = ("time_s", "run", "event", "value", "supported", "unit")
         counts = make_counts(dict(zip(names, zip(*rows, strict=True), strict=True)))
         return Readings((Program(counts),), begin_ns=begin_ns)
