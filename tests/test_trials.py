@@ -91,7 +91,7 @@ def test_a_difference_below_zero_is_unknown_and_so_is_the_sum():
 def test_a_latency_is_no_count():
     (answer,) = summarize("retire-latency.csv")
     assert "mem_load_retired.l3_hit:R" not in answer["counts"]
-    assert any("Latencies" in remark for remark in answer["remarks"])
+    assert any("latencies are not counts" in remark for remark in answer["remarks"])
 
 
 def test_a_processor_without_a_table_is_named():
