@@ -92,6 +92,24 @@ def test_a_kernel_that_dies_is_told_and_the_other_notebook_is_finished(profile, 
     assert [file.name for file in (tmp_path / "tiny/01_first").iterdir()] == ["01_first.html"]
 
 
+CLASSES_BY_STRINGS = """
+from jupyter_client import AsyncKernelClient, AsyncKernelManager
+from cmlib.report import kernels
+def list_names():
+    classes = {*AsyncKernelManager.__mro__, *AsyncKernelClient.__mro__}
+    traits = {name: trait for cls in classes for name, trait in vars(cls).items()}
+    return [name for name, trait in traits.items() if isinstance(getattr(trait, "klass", None), str)]
+assert list_names()
+kernels.import_kernel_classes()
+assert not list_names(), list_names()
+"""
+
+
+def test_threads_that_start_kernels_find_all_classes_imported():
+    """Two threads that import a class of Jupyter's at the same time can fail with a TypeError."""
+    subprocess.run([sys.executable, "-c", CLASSES_BY_STRINGS], check=True)
+
+
 RUNNING = """
 import sys
 import textwrap

@@ -14,6 +14,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from jupyter_client import AsyncKernelManager
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 from cmlib.collect.toolchain import check_interpreter
@@ -40,6 +41,7 @@ def prepare() -> None:
     # Multiprocessing does not report that its server could not be started. Later connections would be refused.
     check_interpreter(os.fsdecode(multiprocessing.spawn.get_executable()))
     set_ipython_folder()
+    import_kernel_classes()
     KernelProvisionerFactory.instance().default_provisioner_name = _NAME
     # Multiprocessing puts its sockets into this temporary folder. Its default folder would not be removed if this
     # process is killed.
@@ -47,6 +49,15 @@ def prepare() -> None:
     process._config.setdefault("tempdir", str(lasting_folder()))
     with no_interrupts_inherited():
         multiprocessing.forkserver.ensure_running()
+
+
+def import_kernel_classes() -> None:
+    """Import the classes that Jupyter's kernel manager names by strings.
+
+    The first kernel manager replaces each string by the class. Two threads that start their first kernels at the same
+    time can both try to, and one of them fails with a TypeError.
+    """
+    AsyncKernelManager()
 
 
 def set_ipython_folder() -> None:
