@@ -185,7 +185,7 @@ def _outcome(dialect, file):
             cause is None
             or isinstance(cause, CmlibError)
             or _is_told(cause)
-            or "content can't be read" in str(error)
+            or "content cannot be read" in str(error)
         )
         if str(error).strip() and is_told:
             return "refused", str(error)

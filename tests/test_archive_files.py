@@ -57,7 +57,7 @@ def put_in_place(file, kind):
 def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, kind, suffix):
     file = add_run(tmp_path / "recordings", "p", "ocoe", 0, 0, [("x", 1.0)]).with_suffix(suffix)
     put_in_place(file, kind)
-    told = rf"ocoe-p0-00\{suffix} can't be read: it is not a regular file"
+    told = rf"ocoe-p0-00\{suffix} cannot be read: it is not a regular file"
     with pytest.raises(store.StoreError, match=told):
         store.rebuild(tmp_path / "recordings", f"sqlite:///{tmp_path}/s.sqlite")
     with pytest.raises(record.RecordError, match=told):
@@ -74,7 +74,7 @@ def test_what_is_no_file_in_the_store_s_place_is_refused_and_not_waited_for(tmp_
     place.touch()
     put_in_place(place, kind)
     for use in (partial(store.rebuild, recordings), partial(store.refresh, recordings), store.runs):
-        with pytest.raises(store.StoreError, match=f"{place.name} can't be read: it is not a regular file"):
+        with pytest.raises(store.StoreError, match=f"{place.name} cannot be read: it is not a regular file"):
             use(url=url)
     assert place.exists() and not place.is_file()
 
@@ -115,7 +115,7 @@ def test_a_cached_table_that_is_no_file_is_computed_again(tmp_path, monkeypatch)
 def test_files_of_the_kernel_s_which_may_not_end_are_refused(tmp_path, file, read):
     (tmp_path / "link").symlink_to(file)
     with pytest.raises(
-        ArchiveError, match="link can't be read: it is not a regular file, .* or a kernel file"
+        ArchiveError, match="link cannot be read: it is not a regular file, .* or a kernel file"
     ):
         read(tmp_path / "link")
 
@@ -190,7 +190,7 @@ def test_a_file_that_asks_for_more_memory_than_there_is_is_refused(tmp_path):
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (int(4e9), before[1]))
     try:
-        with pytest.raises(ArchiveError, match="asks.xz can't be unpacked: it asks for too much memory"):
+        with pytest.raises(ArchiveError, match="asks.xz cannot be unpacked: it asks for too much memory"):
             archive.decompress(bytes(packed), tmp_path / "asks.xz")
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)

@@ -213,7 +213,7 @@ def test_without_a_network_it_says_so_and_leaves_nothing(few, monkeypatch):
     monkeypatch.setattr(public, "SITE", "http://127.0.0.1:9")
     done = cmlib("fetch", "few")
     assert done.exit_code == 2 and "Traceback" not in done.output
-    assert "a%20b.csv can't be reached" in done.output and "set CMLIB_PUBLIC" in done.output
+    assert "a%20b.csv cannot be reached" in done.output and "set CMLIB_PUBLIC" in done.output
     assert not [file for file in few.joinpath("cache").rglob("*") if file.is_file()]
 
 

@@ -188,8 +188,8 @@ def test_nothing_recorded_is_said(tmp_path, url):
         ("mysql://host/name", "sqlite or postgresql"),
         ("nonsense", "not the URL of a database"),
         ("postgresql://me:secret@127.0.0.1:1/x", r"me:\*\*\*@127.0.0.1"),
-        ("sqlite:////proc/store.sqlite", "no store at|can't be written to /proc/store.sqlite"),
-        ("sqlite:////proc/self/status/x/store.sqlite", "no store at|can't be written"),
+        ("sqlite:////proc/store.sqlite", "no store at|cannot be written to /proc/store.sqlite"),
+        ("sqlite:////proc/self/status/x/store.sqlite", "no store at|cannot be written"),
     ],
 )
 def test_a_place_that_can_t_hold_a_store_is_named(recordings, bad, told):

@@ -42,7 +42,7 @@ def test_output_that_is_no_run_is_named(tmp_path, text, told):
 def test_raw_files_that_do_not_unpack_are_named(tmp_path, compressed):
     file = add_run(tmp_path, "p", "ocoe", 0, 0, [("x", 1.0)], sha256=hashlib.sha256(compressed).hexdigest())
     file.with_suffix(".csv.gz").write_bytes(compressed)
-    with pytest.raises(StoreError, match=r"ocoe-p0-00\.csv\.gz (can't be unpacked|is cut off)"):
+    with pytest.raises(StoreError, match=r"ocoe-p0-00\.csv\.gz (cannot be unpacked|is cut off)"):
         store.rebuild(tmp_path, f"sqlite:///{tmp_path}/s.sqlite")
 
 

@@ -195,7 +195,7 @@ def test_damaged_lines_are_left_out_and_told(recordings, url, damage):
     assert again["run_id"].tolist() == [run for run in listed["run_id"] if run != "other/hardware-lines-00"]
     (told,) = store.refused(url).itertuples()
     assert told.name == "samples/other/hardware-lines-00" and store.is_current(recordings, url)
-    assert re.search(r"other/hardware-lines-00\.csv (is not the file|can't be read)", told.reason)
+    assert re.search(r"other/hardware-lines-00\.csv (is not the file|cannot be read)", told.reason)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_rubbish_and_an_older_schema_are_named(tmp_path):
 def test_lines_without_their_table_say_so(tmp_path):
     keep(tmp_path / "lines", sampled(0, n=50))
     (tmp_path / "lines.csv").unlink()
-    with pytest.raises(SampleError, match=r"lines\.csv can't be read: No such file"):
+    with pytest.raises(SampleError, match=r"lines\.csv cannot be read: No such file"):
         samples.read_lines(tmp_path / "lines")
 
 

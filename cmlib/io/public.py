@@ -262,7 +262,7 @@ def _download(row: Any) -> None:
         raise PublicError(f"{address} is not there: {error}.") from error
     except requests.RequestException as error:
         raise PublicError(
-            f"{address} can't be reached: {_find_reason(error)}. Fetch it on a machine with a network, and set "
+            f"{address} cannot be reached: {_find_reason(error)}. Fetch it on a machine with a network, and set "
             f"CMLIB_PUBLIC to the folder that contains it as {row.file}."
         ) from error
     except ValueError as error:

@@ -105,5 +105,5 @@ def in_recording(file: str | Path, read: Callable, *content: object, **settings:
     ArchiveError
         If `read` raises an error.
     """
-    with reading_errors_as(ArchiveError, f"{file}: its content can't be read"):
+    with reading_errors_as(ArchiveError, f"{file}: its content cannot be read"):
         return read(*content, **settings)

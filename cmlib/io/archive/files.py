@@ -113,15 +113,15 @@ def opened(file: str | Path, *, most: int = 2 << 30) -> Iterator[io.BufferedRead
     except OSError as error:
         if error.errno in (errno.ENXIO, errno.ENODEV):
             raise ArchiveError(
-                f"{file} can't be read: it is not a regular file, but a folder, a FIFO, a device or a kernel file."
+                f"{file} cannot be read: it is not a regular file, but a folder, a FIFO, a device or a kernel file."
             ) from error
-        raise ArchiveError(f"{file} can't be read: {error.strerror}.") from error
+        raise ArchiveError(f"{file} cannot be read: {error.strerror}.") from error
     except ValueError as error:
-        raise ArchiveError(f"{str(file)!r} can't be read: {error}.") from error
+        raise ArchiveError(f"{str(file)!r} cannot be read: {error}.") from error
     if not _is_on_disk(descriptor):
         os.close(descriptor)
         raise ArchiveError(
-            f"{file} can't be read: it is not a regular file, but a folder, a FIFO, a device or a kernel file."
+            f"{file} cannot be read: it is not a regular file, but a folder, a FIFO, a device or a kernel file."
         )
     with open(descriptor, "rb") as content:
         size = os.fstat(descriptor).st_size
@@ -176,7 +176,7 @@ def parse_csv(content: bytes, *, most_columns: int, **options: Any) -> pd.DataFr
     try:
         header = next((row for row in rows if len(row) > 1 or "".join(row).strip()), [])
     except csv.Error as error:
-        raise InputError(f"its heading can't be read: {error}") from error
+        raise InputError(f"its heading cannot be read: {error}") from error
     if len(header) > most_columns:
         raise InputError(f"its heading names {len(header):,} columns, and {most_columns:,} are the most")
     return pd.read_csv(io.BytesIO(content), low_memory=False, **options)
@@ -269,7 +269,7 @@ def unpack(packed: bytes, file: str | Path) -> bytes:
     # A damaged xz header can ask for any amount of memory.
     except (OSError, zlib.error, lzma.LZMAError, MemoryError) as error:
         reason = str(error) or "it asks for too much memory"
-        raise ArchiveError(f"{file} can't be unpacked: {reason}.") from error
+        raise ArchiveError(f"{file} cannot be unpacked: {reason}.") from error
     if len(content) > most:
         raise ArchiveError(
             f"{file} is refused: its {len(packed):,} bytes unpack to more than {most:,}. Output of perf never does."

@@ -78,7 +78,7 @@ def as_text(meta: Mapping, file: str | Path) -> str:
         text = json.dumps(meta, indent=1, ensure_ascii=False, allow_nan=False)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise ArchiveError(f"{file} can't be written, its content is not JSON: {error}.") from error
+        raise ArchiveError(f"{file} cannot be written, its content is not JSON: {error}.") from error
     return f"{text}\n"
 
 

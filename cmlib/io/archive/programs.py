@@ -139,7 +139,7 @@ def check_comparable(existing: Iterable[Mapping], intended: Mapping) -> None:
                 continue
             raise RecordError(
                 f"{intended['program']}/{meta['run']} was recorded with another {name}: {shortened(old)} there, "
-                f"{shortened(new)} now. Such runs can't be compared: record under another name or --set, or move "
+                f"{shortened(new)} now. Such runs cannot be compared: record under another name or --set, or move "
                 "the old ones away."
             )
 

@@ -97,7 +97,7 @@ def check_run(meta: Mapping, file: str | Path) -> None:
     """
     problem = _find_run_problem(meta, Path(file))
     if problem:
-        raise ArchiveError(f"{file} can't be written: {problem}.")
+        raise ArchiveError(f"{file} cannot be written: {problem}.")
 
 
 def events_of(meta: Mapping) -> list[str]:

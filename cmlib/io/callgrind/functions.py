@@ -265,7 +265,7 @@ class _ProcessReader:
         # ValueError: a cost is not a number. TypeError: a cost precedes all functions. IndexError: too many costs.
         except (ValueError, TypeError, IndexError) as error:
             raise CallgrindError(
-                f"Callgrind's output has a line of costs that can't be read: {line[:60]!r}."
+                f"Callgrind's output has a line of costs that cannot be read: {line[:60]!r}."
             ) from error
         self._instruction.add_to(self._collected)
         return self._part

@@ -157,7 +157,7 @@ class SampleReader:
                 position += self._read_record(kind, data, position, size)
             except (struct.error, ValueError, IndexError) as error:
                 record = f"a record of type {kind} with {size} bytes"
-                raise SampleError(f"perf's stream can't be read, {record}: {error}.") from None
+                raise SampleError(f"perf's stream cannot be read, {record}: {error}.") from None
             if kind == _FINISHED_ROUND:
                 blocks.append(self._end_round())
         self._n_to_skip = max(0, position - len(data))

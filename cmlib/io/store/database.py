@@ -151,7 +151,7 @@ def _replacing_file(url: sa.URL) -> Iterator[sa.Connection]:
             yield connection
     except OSError as error:
         raise StoreError(
-            f"the store can't be written to {target}: {error.strerror}. Give another place with --url, or another "
+            f"the store cannot be written to {target}: {error.strerror}. Give another place with --url, or another "
             "folder of results in the environment variable CMLIB_RESULTS."
         ) from error
 
@@ -183,7 +183,7 @@ def _check_regular(file: str | Path) -> None:
         path = Path(f"{file}{suffix}")
         if path.exists() and not path.is_file():
             raise StoreError(
-                f"{path} can't be read: it is not a regular file, but a folder, a FIFO or a device. Remove it, or "
+                f"{path} cannot be read: it is not a regular file, but a folder, a FIFO or a device. Remove it, or "
                 "name another file as the store."
             )
 
