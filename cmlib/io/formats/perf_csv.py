@@ -47,7 +47,6 @@ _METRIC_HEADING = re.compile(
     re.MULTILINE,
 )
 _METRIC_VALUE = re.compile(r"-?(?:[0-9]{1,20}(?:[.,][0-9]{0,20})?|nan|inf) ?%?")
-_PLACE = re.compile(r"CPU[0-9]{1,6}|[SN][0-9]{1,6}(?:-[A-Z]{1,4}[0-9]{1,6}){0,4}|.{1,60}-[0-9]{1,10}")
 # Units of counts, in lines by which the format is recognized.
 _USUAL_UNITS = ("", "msec", "ns")
 
@@ -106,21 +105,21 @@ def _has_two_separators(text: str) -> bool:
 def _find_dialect(text: str) -> _Dialect | None:
     """Return the dialect of the first line with a count. None if no line has a count."""
     matches = _SHARE_FIELDS.finditer(text)
+    # Most files need only the first candidate. The other candidates are searched for only if it does not match.
     for n_lines in (1, _MOST_CANDIDATES):
-        candidates, ends = [], -1
+        lines_by_separator: dict[str, list[str]] = {}
+        last_end = -1
         for match in itertools.islice(matches, n_lines):
-            if match.start() < ends:
+            if match.start() < last_end:
                 continue
-            start, ends = line_around(text, match.start())
-            if ends - start <= _LONGEST_CANDIDATE:
-                candidates.append((match["separator"], text[start:ends].rstrip("\r")))
-        dialects = [
-            dialect
-            for separator in dict.fromkeys(separator for separator, _ in candidates)
-            if (dialect := _match_dialect(separator, [line for of, line in candidates if of == separator]))
-        ]
-        if dialects:
-            return dialects[0]
+            start, last_end = line_around(text, match.start())
+            if last_end - start <= _LONGEST_CANDIDATE:
+                line = text[start:last_end].rstrip("\r")
+                lines_by_separator.setdefault(match["separator"], []).append(line)
+        for separator, lines in lines_by_separator.items():
+            dialect = _match_dialect(separator, lines)
+            if dialect is not None:
+                return dialect
     return None
 
 
@@ -138,8 +137,8 @@ def _match_dialect(separator: str, lines: list[str]) -> _Dialect | None:
             if fields.null_count == len(lines):
                 continue
             events, units = fields.field("event"), fields.field("unit")
-            usual = pc.or_(pc.is_in(units, pa.array(_USUAL_UNITS)), pc.match_substring(events, "/"))
-            number = pc.index(pc.and_(fields.is_valid(), usual.fill_null(False)), True).as_py()
+            is_of_perf = pc.or_(pc.is_in(units, pa.array(_USUAL_UNITS)), pc.match_substring(events, "/"))
+            number = pc.index(pc.and_(fields.is_valid(), is_of_perf.fill_null(False)), True).as_py()
             if number >= 0 and (first is None or number < first[0]):
                 first = number, dialect
             if number == 0:

@@ -30,7 +30,7 @@ STARTED = "# started on "
 NOT_COUNTED = "<not counted>"
 NOT_SUPPORTED = "<not supported>"
 
-_CHUNK = 1 << 23  # characters
+_CHUNK = 1 << 21  # characters that are read at a time, so that little memory is needed
 _TEXT_FIELDS = ("place", "event", "unit", "cgroup", "metric_name")
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 _SCHEMA = pa.schema(
@@ -95,7 +95,7 @@ class OtherLines:
             self.starts[number] = line.removeprefix(STARTED)
         return _is_comment(line)
 
-    def refuse_row(self, number: int, line: str, is_cut_off: bool, what: str) -> None:
+    def refuse_row(self, number: int, line: str, is_cut_off: bool, expected: str) -> None:
         """Raise FormatError for a damaged row. An incomplete last line is ignored instead.
 
         Parameters
@@ -105,7 +105,7 @@ class OtherLines:
         line : str
         is_cut_off : bool
             True for the last line of a text.
-        what : str
+        expected : str
             Expected content of the line. For example, ``a line of `perf stat -j```.
 
         Raises
@@ -114,7 +114,7 @@ class OtherLines:
             If the row is not the last line.
         """
         if not is_cut_off:
-            raise_damaged(number, line, what)
+            raise_damaged(number, line, expected)
         self.notes.append(f"The last line is cut off and was left out: {quote_line(line)}.")
 
 
@@ -195,7 +195,7 @@ def _read_columns(
         number += len(lines)
         n_tables = len(tables)
         for pattern in patterns:
-            # The first pattern usually matches all lines, and compiling another one is slow.
+            # Compiling a pattern is slow, and the first pattern usually matches all lines with counts.
             if len(tables) > n_tables and all(map(_is_comment, lines.to_pylist())):
                 break
             fields, is_match = _extract_fields(lines, pattern)
@@ -216,7 +216,7 @@ def _read_columns(
     arrays = dict(zip(_SCHEMA.names, table.columns, strict=True))
     del table
     columns = {}
-    for name in _SCHEMA.names:  # one by one, so that table and columns are never in memory as a whole
+    for name in _SCHEMA.names:  # convert and free one column at a time, to save memory
         columns[name] = _to_array(arrays.pop(name).combine_chunks())
     return columns, varies
 
@@ -230,12 +230,12 @@ def _to_array(column: pa.Array) -> np.ndarray | pd.Categorical:
 
 def _extract_fields(lines: pa.Array, pattern: LinePattern) -> tuple[dict[str, pa.Array], np.ndarray]:
     """Return the fields of the matching lines, keyed by group name, and whether each line matches."""
-    if pattern.separator:
+    if pattern.separator:  # fast path: split the lines instead of extracting the groups
         names = list(re.compile(pattern.regex).groupindex)
         matches = pc.match_substring_regex(lines, re.sub(r"\?P<\w+>", "?:", pattern.regex))
         cells = pc.split_pattern(lines.filter(matches), pattern.separator)
         fields = {name: pc.list_element(cells, number) for number, name in enumerate(names)}
-        fields[names[0]] = pc.ascii_ltrim(fields[names[0]], " ")
+        fields[names[0]] = pc.ascii_ltrim(fields[names[0]], " ")  # lines can begin with blanks
         return fields, matches.to_numpy(zero_copy_only=False)
     groups = pc.extract_regex(lines, pattern.regex)
     matches = groups.is_valid()
@@ -292,7 +292,7 @@ def _clean_names(column: pa.Array) -> pa.Array:
 def _to_numbers(column: pa.Array) -> pa.Array:
     """Convert texts with decimal points or decimal commas to numbers. Empty texts become NaN."""
     is_empty = pc.equal(column, "")
-    if pc.all(is_empty).as_py():  # as the metrics of most recordings
+    if pc.all(is_empty).as_py():  # fast path for the metrics, which are empty in most recordings
         return pa.repeat(nan, len(column))
     if pc.any(is_empty).as_py():
         column = pc.if_else(is_empty, "nan", column)
@@ -308,27 +308,25 @@ def _make_metrics(counts: Table, on_own_lines: list[dict[str, object]]) -> Table
     is_metric = has_text[names.codes] & ~np.isnan(counts["metric"])
     columns = {name: name for name in ("line", "time_s", "place", "event", "running", "cgroup")}
     columns |= {"value": "metric", "name": "metric_name"}
-    metrics_beside_counts = {name: counts[column][is_metric] for name, column in columns.items()}
+    metrics_with_counts = {name: counts[column][is_metric] for name, column in columns.items()}
     if not on_own_lines:
-        return metrics_beside_counts
-    own = pd.DataFrame(on_own_lines)
-    above = np.searchsorted(counts["line"], own["line"].to_numpy()) - 1
+        return metrics_with_counts
+    metrics_alone = pd.DataFrame(on_own_lines)
+    row_above = np.searchsorted(counts["line"], metrics_alone["line"].to_numpy()) - 1
     rows = pd.DataFrame({name: counts[name] for name in ("event", "cgroup", "running")})
-    rows = rows.reindex(above).reset_index(drop=True)  # missing if there is no row above
-    own["event"] = own["event"].fillna(rows["event"].astype(object)).fillna("")
-    own["running"] = own["running"].fillna(rows["running"])
-    own["cgroup"] = rows["cgroup"].astype(object).fillna("")
+    rows_above = rows.reindex(row_above).reset_index(drop=True)  # missing values if no row is above
+    metrics_alone["event"] = metrics_alone["event"].fillna(rows_above["event"].astype(object)).fillna("")
+    metrics_alone["running"] = metrics_alone["running"].fillna(rows_above["running"])
+    metrics_alone["cgroup"] = rows_above["cgroup"].astype(object).fillna("")
     texts = ("place", "event", "name", "cgroup")
-    joined = own
+    joined = metrics_alone
     if is_metric.any():
-        joined = pd.concat(
-            [pd.DataFrame(metrics_beside_counts).astype(dict.fromkeys(texts, object)), own], ignore_index=True
-        )
+        metrics_in_rows = pd.DataFrame(metrics_with_counts).astype(dict.fromkeys(texts, object))
+        joined = pd.concat([metrics_in_rows, metrics_alone], ignore_index=True)
     joined = joined.sort_values("line", kind="stable", ignore_index=True)
     joined = joined.astype(dict.fromkeys(texts, "category"))
     return {
-        name: joined[name].array if name in texts else joined[name].to_numpy()
-        for name in metrics_beside_counts
+        name: joined[name].array if name in texts else joined[name].to_numpy() for name in metrics_with_counts
     }
 
 
@@ -489,8 +487,8 @@ def _find_starts(first_lines: np.ndarray, starts: dict[int, str]) -> list[str]:
     ]
 
 
-def raise_damaged(number: int, line: str, what: str) -> None:
+def raise_damaged(number: int, line: str, expected: str) -> None:
     """Raise FormatError for a damaged line of perf."""
     raise FormatError(
-        f"line {number} is not {what}: {quote_line(line)}. Keep perf's output apart from the program's: -o FILE."
+        f"line {number} is not {expected}: {quote_line(line)}. Keep perf's output apart from the program's: -o FILE."
     )

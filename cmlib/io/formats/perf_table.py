@@ -535,17 +535,17 @@ def _is_summary(table: _Table, before: _Table) -> bool:
 
 def _leave_out_summaries(tables: list[_Table]) -> tuple[list[_Table], list[str]]:
     """Drop tables of totals below the intervals of the same events (``--summary``)."""
-    kept, n_left_out = [], 0
+    kept_tables, n_left_out = [], 0
     for table in tables:
-        before = kept[-1] if kept else None
+        before = kept_tables[-1] if kept_tables else None
         if before is not None and _is_summary(table, before):
             before.command = before.command or table.command
             before.seconds = before.seconds or table.seconds
             n_left_out += 1
         else:
-            kept.append(table)
+            kept_tables.append(table)
     notes = ["Totals that perf printed beside the intervals were left out."] if n_left_out else []
-    return kept, notes
+    return kept_tables, notes
 
 
 def _make_readings(lines: list[str], tables: list[_Table], notes: list[str]) -> Readings:

@@ -353,8 +353,10 @@ class _Table:
             if k not in used and not _RUN_NAME.fullmatch(name)
         ]
         if ignored:
-            listed = ", ".join(dict.fromkeys(ignored))
-            notes.append(f"Columns that name no event were ignored: {listed}. --count or --level keeps one.")
+            ignored_names = ", ".join(dict.fromkeys(ignored))
+            notes.append(
+                f"Columns that name no event were ignored: {ignored_names}. --count or --level keeps one."
+            )
         cells = set().union(*(self.rows.columns[k] for k in self.count_columns))
         missing = sorted(cell for cell in cells if cell.lower() in delimited.MISSING_CELLS)
         if missing:

@@ -185,8 +185,8 @@ def _without_latencies(counts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     latencies = [event for event in counts["event"].cat.categories if is_latency(event)]
     if not latencies:
         return counts, []
-    kept = counts[~counts["event"].isin(latencies)]
-    return kept.assign(event=kept["event"].cat.remove_unused_categories()), latencies
+    other_counts = counts[~counts["event"].isin(latencies)]
+    return other_counts.assign(event=other_counts["event"].cat.remove_unused_categories()), latencies
 
 
 def check_values(counts: pd.DataFrame) -> None:

@@ -145,11 +145,6 @@ def find_events_of_unknown_kind(counts: pd.DataFrame) -> list[str]:
     return [event for event in counted.cat.categories if not find_core_pmu(event) and belongs_to_cores(event)]
 
 
-def find_places(program: Program) -> list[str]:
-    """List the places in the counts of a program. For example, ``CPU0`` and ``CPU1``."""
-    return [place for place in program.counts["place"].unique() if place]
-
-
 def _select_place(counts: pd.DataFrame, place: str) -> pd.DataFrame:
     """Return the rows of a place and of its counters (``Core 3/PMC0`` belongs to ``Core 3``)."""
     is_chosen = map_events(counts["place"], lambda name: name == place or name.startswith(f"{place}/"))

@@ -117,8 +117,8 @@ def join_programs(programs: Sequence[Program]) -> Program:
         numbers = list(dict.fromkeys(rows["run"]))
         renumbered = {number: len(runs) + k for k, number in enumerate(numbers, 1)}
         counts.append(program.counts.assign(run=program.counts["run"].map(renumbered).astype("int64")))
-        kept = program.metrics[program.metrics["run"].isin(numbers)]
-        metrics.append(kept.assign(run=kept["run"].map(renumbered).astype("int64")))
+        run_metrics = program.metrics[program.metrics["run"].isin(numbers)]
+        metrics.append(run_metrics.assign(run=run_metrics["run"].map(renumbered).astype("int64")))
         for number in numbers:
             runs.append(program.runs[number - 1] if number <= len(program.runs) else Run())
     return replace(programs[0], counts=_concatenate(counts), metrics=_concatenate(metrics), runs=tuple(runs))
