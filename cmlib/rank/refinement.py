@@ -127,6 +127,35 @@ class Refinement:
         return self.history.loc[self.history["error"].idxmin()]
 
 
+@dataclass(frozen=True)
+class _Data:
+    """The data of a refinement, and their division for tests.
+
+    Attributes
+    ----------
+    X : DataFrame, shape (n_rows, n_events)
+        Rates of events.
+    y : Series of float, shape (n_rows,)
+        IPC or another rate.
+    train, test : ndarray of int
+        Positions of the training rows and of a random share of test rows.
+    fold : ndarray of int, shape (n_rows,)
+        Number of the fold of each row in blocked cross-validation.
+    holdout : tuple (DataFrame, Series) or None
+        X and y of another recording.
+    error : callable
+        Function ``error(measured, predicted)`` that returns a mean error over rows [%].
+    """
+
+    X: pd.DataFrame
+    y: pd.Series
+    train: np.ndarray
+    test: np.ndarray
+    fold: np.ndarray
+    holdout: tuple[pd.DataFrame, pd.Series] | None
+    error: Callable
+
+
 def refine(
     X: pd.DataFrame,
     y: pd.Series,
@@ -217,31 +246,29 @@ def refine(
     if holdout is not None:
         holdout = _check_data(*holdout, "holdout", **checks, columns=X.columns)
     train, test = _split_randomly(len(X), test_share, seed)
+    data = _Data(X, y, train, test, blocks(X.index, n_blocks) % n_folds, holdout, error)
     blank = regressor(model, boosting=boosting, seed=seed)
 
-    def path(rows):
-        """Yield the steps of :func:`drop_least` on some rows (numbers)."""
+    def refine_rows(rows):
+        """Yield the models of :func:`drop_least`, fitted to some rows (positions)."""
         # LightGBM tries all events at each split in a fixed order. So the model does not change if events without a
         # split are dropped. scikit-learn uses a random order, which decides between equally good splits.
         return drop_least(blank, X.iloc[rows], y.iloc[rows], step=step, reusable=model is None)
 
-    steps = list(path(np.arange(len(X))))
-    fold = blocks(X.index, n_blocks) % n_folds
-    history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in steps]})
-    history["error"] = _compute_errors(path(train), X.iloc[test], y.iloc[test], error)
-    history["blocks_error"], nested = _cross_validate(path, X, y, fold, history["n_events"], error)
-    history["holdout_error"] = np.nan
-    if holdout is not None:
-        X_other, y_other = holdout
-        history["holdout_error"] = _compute_errors(steps, X_other, y_other, error)
-    baselines = _compute_baselines(X, y, train, test, fold, holdout, error)
-    for name in ("mean", "one_event", "blocks_mean", "blocks_one_event"):
-        history[f"{name}_baseline"] = baselines[name]
+    models = list(refine_rows(np.arange(len(X))))
+    baselines = _compute_baselines(data)
+    history, nested = _test_models(models, refine_rows, data, baselines)
     chosen = _find_best(history["blocks_error"])
-    rankings = [ranking for _, ranking in steps]
-    fitted = clone(blank).fit(X[sorted(rankings[chosen].index)], y)
+    rankings = [ranking for _, ranking in models]
     return Refinement(
-        history, nested, baselines, chosen, fitted, rankings[chosen], rankings, best_event(X, y)
+        history=history,
+        nested=nested,
+        baselines=baselines,
+        chosen=chosen,
+        model=clone(blank).fit(X[sorted(rankings[chosen].index)], y),
+        importances=rankings[chosen],
+        rankings=rankings,
+        one_event=best_event(X, y),
     )
 
 
@@ -466,42 +493,66 @@ def drop_least(
         X = X[sorted(ranking.index[:-step])]
 
 
-def _compute_errors(steps, X, y, error):
+def _test_models(models, refine_rows, data, baselines):
+    """Return the tables `history` and `nested` of a Refinement.
+
+    `models` are fitted to all rows. `refine_rows` takes positions of rows, and returns the models fitted to them.
+    """
+    history = pd.DataFrame({"n_events": [len(ranking) for _, ranking in models]})
+    X_test, y_test = data.X.iloc[data.test], data.y.iloc[data.test]
+    history["error"] = _compute_errors(refine_rows(data.train), X_test, y_test, data.error)
+    errors_by_fold = _cross_validate(refine_rows, data)
+    history["blocks_error"] = _average_over_rows(errors_by_fold, data.fold)
+    nested = _cross_validate_nested(refine_rows, data, errors_by_fold, history["n_events"])
+    history["holdout_error"] = np.nan
+    if data.holdout is not None:
+        history["holdout_error"] = _compute_errors(models, *data.holdout, data.error)
+    for name in ("mean", "one_event", "blocks_mean", "blocks_one_event"):
+        history[f"{name}_baseline"] = baselines[name]
+    return history, nested
+
+
+def _compute_errors(models, X, y, error):
     """Return the error of each model on X and y as a list."""
-    return [error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in steps]
+    return [error(y, fitted.predict(X[fitted.feature_names_in_])) for fitted, _ in models]
 
 
-def _cross_validate(path, X, y, fold, n_events, error):
-    """Return the errors of blocked cross-validation (array) and the table of nested cross-validation (DataFrame)."""
-    folds = np.unique(fold)
-
-    def errors_on(rows, steps):
-        """Return the error of each model on some rows (mask)."""
-        return _compute_errors(steps, X[rows], y[rows], error)
-
-    outer = {held: errors_on(fold == held, path(np.flatnonzero(fold != held))) for held in folds}
-    inner = {held: {} for held in folds}
-    for pair in combinations(folds, 2) if len(folds) > 2 else ():
-        fitted = list(path(np.flatnonzero(~np.isin(fold, pair))))
-        for held, tested in (pair, pair[::-1]):
-            inner[held][tested] = errors_on(fold == tested, fitted)
-    return _average_over_rows(outer, fold), _summarize_nested(y, fold, outer, inner, n_events, error)
+def _compute_fold_errors(models, data, tested):
+    """Return the error of each model on a fold as a list."""
+    rows = data.fold == tested
+    return _compute_errors(models, data.X[rows], data.y[rows], data.error)
 
 
-def _summarize_nested(y, fold, outer, inner, n_events, error):
+def _cross_validate(refine_rows, data):
+    """Return the errors of blocked cross-validation, as a dict of lists keyed by the tested fold."""
+    errors_by_fold = {}
+    for tested in np.unique(data.fold):
+        models = refine_rows(np.flatnonzero(data.fold != tested))
+        errors_by_fold[tested] = _compute_fold_errors(models, data, tested)
+    return errors_by_fold
+
+
+def _cross_validate_nested(refine_rows, data, errors_by_fold, n_events):
     """Return the table `nested` of a Refinement.
 
-    `outer` contains the errors of all models, keyed by the tested fold. `inner` contains such dicts, keyed by a fold
-    that is left out. The other folds choose the number of events for this fold.
+    The number of events for a fold is chosen by models that were fitted without this fold. `errors_by_fold` is the
+    result of :func:`_cross_validate`. `n_events` contains the number of events of each model.
     """
-    steps = []
-    for held, errors in inner.items():
+    folds = np.unique(data.fold)
+    inner_errors = {held: {} for held in folds}
+    if len(folds) > 2:
+        for pair in combinations(folds, 2):
+            models = list(refine_rows(np.flatnonzero(~np.isin(data.fold, pair))))
+            for held, tested in (pair, pair[::-1]):
+                inner_errors[held][tested] = _compute_fold_errors(models, data, tested)
+    table = []
+    for held, errors in inner_errors.items():
         if errors:
-            rows = fold == held
-            step = _find_best(_average_over_rows(errors, fold))
-            mean_baseline = error(y[rows], y[~rows].mean())
-            steps.append((rows.sum(), n_events[step], outer[held][step], mean_baseline))
-    return pd.DataFrame(steps, columns=["rows", "n_events", "error", "mean"])
+            rows = data.fold == held
+            best = _find_best(_average_over_rows(errors, data.fold))
+            mean_baseline = data.error(data.y[rows], data.y[~rows].mean())
+            table.append((rows.sum(), n_events[best], errors_by_fold[held][best], mean_baseline))
+    return pd.DataFrame(table, columns=["rows", "n_events", "error", "mean"])
 
 
 def _average_over_rows(errors, fold):
@@ -515,8 +566,9 @@ def _find_best(errors):
     return int(np.flatnonzero(errors == errors.min())[-1])
 
 
-def _compute_baselines(X, y, train, test, fold, holdout, error):
+def _compute_baselines(data):
     """Return the Series `baselines` of a Refinement."""
+    X, y, train, test, fold, error = data.X, data.y, data.train, data.test, data.fold, data.error
     values = y.to_numpy()
     mean = values[train].mean()
     errors = {
@@ -529,10 +581,10 @@ def _compute_baselines(X, y, train, test, fold, holdout, error):
         "holdout_one_event": np.nan,
         "holdout_repeat": np.nan,
     }
-    if holdout is not None:
-        other = holdout[1]
-        errors["holdout_mean"] = error(other, values.mean())
-        errors["holdout_one_event"] = error(other, predict_by_one_event(X, y, holdout[0]))
-        if other.index.equals(y.index):
-            errors["holdout_repeat"] = error(other, values)
+    if data.holdout is not None:
+        X_holdout, y_holdout = data.holdout
+        errors["holdout_mean"] = error(y_holdout, values.mean())
+        errors["holdout_one_event"] = error(y_holdout, predict_by_one_event(X, y, X_holdout))
+        if y_holdout.index.equals(y.index):
+            errors["holdout_repeat"] = error(y_holdout, values)
     return pd.Series(errors, name="error")
