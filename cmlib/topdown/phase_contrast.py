@@ -143,8 +143,8 @@ def _add_losses(rows: pd.DataFrame, shares_by_phase: Sequence[pd.DataFrame]) -> 
 def _choose_pair(rows: pd.DataFrame, cut_by: list[str]) -> _Pair | None:
     """Choose the longest phase and the phase that differs most from it.
 
-    The longest phase is the reference. But if the other phase is only at the beginning of the run, the other phase is
-    the reference, so that the text describes the change after the beginning. Returns None if all phases are similar.
+    The longest phase is the reference. But if the run begins with the other phase and never returns to it, the other
+    phase is the reference, so that the text follows the order of time. Returns None if all phases are similar.
     """
     longest = (rows["end"] - rows["start"]).idxmax()
     ratios = rows[cut_by] / rows.loc[longest, cut_by].astype(float)

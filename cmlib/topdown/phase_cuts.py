@@ -27,7 +27,6 @@ CUT_LEVELS = (
 # A level is reported if its largest value is more than this factor times its smallest value.
 LEAST_RATIO = 1.05
 # A level that is a rate per second, for example of page faults, is reported only if it reaches this value in a phase.
-# The ratio of lower rates is mostly chance.
 _LEAST_RATE = 10
 _MOST_POINTS = 240
 _LEAST_GAIN_SHARE = 0.1  # a cut must reduce the sum of squares of all points by at least this share
