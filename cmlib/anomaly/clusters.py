@@ -114,13 +114,13 @@ class FittedCluster:
         Model, fitted to the good samples of the cluster.
     threshold : float
         Mean + 2 standard deviations of the reconstruction errors in training.
-    usual : ndarray of float, shape (n_counters,)
+    median : ndarray of float, shape (n_counters,)
         Median of each counter in training.
     """
 
     autoencoder: Autoencoder
     threshold: float
-    usual: np.ndarray
+    median: np.ndarray
 
 
 def fit_clusters(samples, clusters, model):

@@ -303,9 +303,9 @@ class AutoPerf(BaseEstimator):
 
     def _compare_with_usual(self, values, cluster):
         """Compute the median of each counter as a multiple of that of good samples; infinite if that is 0."""
-        usual = np.stack([self.models_[number].usual for number in cluster])
-        unseen = np.where(values > 0, np.inf, 0.0)
-        return np.median(np.divide(values, usual, out=unseen, where=usual > 0), axis=0)
+        medians = np.stack([self.models_[number].median for number in cluster])
+        ratios_to_zero = np.where(values > 0, np.inf, 0.0)
+        return np.median(np.divide(values, medians, out=ratios_to_zero, where=medians > 0), axis=0)
 
     def _check_rule(self):
         """Raise a ValueError if the rule is unknown."""

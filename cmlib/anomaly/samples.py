@@ -115,8 +115,13 @@ def summarize(samples, distances):
         - exceeding, samples: number of samples above the threshold, and of all samples
         - distance_p50, distance_p90: median and 90 % quantile of the distances
     """
-    table = pd.DataFrame({"distance": distances, "beyond": distances > 1}, samples.index)
+    table = pd.DataFrame({"distance": distances, "exceeding": distances > 1}, samples.index)
     grouped = table.groupby(["run", "function"], sort=False)
-    by_run = grouped["distance"]
-    noted = {"exceeding": grouped["beyond"].sum(), "samples": by_run.size(), "distance_p50": by_run.median()}
-    return pd.DataFrame({**noted, "distance_p90": by_run.quantile(0.9)}).reset_index()
+    grouped_distances = grouped["distance"]
+    columns = {
+        "exceeding": grouped["exceeding"].sum(),
+        "samples": grouped_distances.size(),
+        "distance_p50": grouped_distances.median(),
+        "distance_p90": grouped_distances.quantile(0.9),
+    }
+    return pd.DataFrame(columns).reset_index()

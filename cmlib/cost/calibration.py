@@ -231,6 +231,6 @@ def _find_largest_quantile(values, X):
 
 def _score_interval(measured, low, high):
     """Return the interval score of each measurement, for prediction intervals with probability COVERAGE."""
-    below = (low - measured).clip(lower=0)
-    above = (measured - high).clip(lower=0)
-    return high - low + _PENALTY * (below + above)
+    excess_below = (low - measured).clip(lower=0)
+    excess_above = (measured - high).clip(lower=0)
+    return high - low + _PENALTY * (excess_below + excess_above)

@@ -398,7 +398,7 @@ def _escape_markdown(text):
     return re.sub(r"[\\`*_$&<>\[\]]", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 
-def refuse_simulated(url: str, programs: Iterable[str], why: str) -> None:
+def refuse_simulated(url: str, programs: Iterable[str], reason: str) -> None:
     """Raise an error if programs were simulated.
 
     Parameters
@@ -407,8 +407,8 @@ def refuse_simulated(url: str, programs: Iterable[str], why: str) -> None:
         URL of the database of recordings.
     programs : iterable of str
         Names of the programs.
-    why : str
-        Last sentence of the error message: why measured counts are needed.
+    reason : str
+        End of the error message. For example, "a repeated simulation gives the same counts."
 
     Raises
     ------
@@ -416,7 +416,7 @@ def refuse_simulated(url: str, programs: Iterable[str], why: str) -> None:
         If the programs were simulated.
     """
     if is_simulated(url, programs):
-        raise UnfitRecordingError(f"simulated programs cannot be used here ({', '.join(programs)}): {why}")
+        raise UnfitRecordingError(f"simulated programs cannot be used here ({', '.join(programs)}): {reason}")
 
 
 def cleaned_runs(

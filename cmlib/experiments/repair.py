@@ -219,13 +219,13 @@ def ratios(judged: pd.DataFrame, *, seed: int = 0) -> pd.DataFrame:
     return table.astype({"programs": int, "files": int})
 
 
-def listed(which: str | None = None) -> pd.DataFrame:
+def listed(purpose: str | None = None) -> pd.DataFrame:
     """List the files with known true counts.
 
     Parameters
     ----------
-    which : {"tuning", "judging"}, optional
-        Use of the files: setting the constants of a method, or comparing methods. Default: both.
+    purpose : {"tuning", "judging"}, optional
+        Purpose of the files: to set the constants of a method, or to compare methods. Default: both.
 
     Returns
     -------
@@ -234,9 +234,9 @@ def listed(which: str | None = None) -> pd.DataFrame:
         set), ``program`` and ``file``.
     """
     table = pd.read_csv(places.shipped("public") / "repair.csv")
-    if which is None:
+    if purpose is None:
         return table
-    return table[table["list"] == which].reset_index(drop=True)
+    return table[table["list"] == purpose].reset_index(drop=True)
 
 
 def cases(file: str | Path, rotations: Iterable[tuple[int, int]] = ROTATIONS) -> list[RepairCase]:

@@ -143,7 +143,7 @@ def find_proportional(X, ipc):
     """
     cycles_per_instruction = -np.log(ipc.to_numpy())
     most = _SMALL * np.std(cycles_per_instruction)
-    found = []
+    proportional = []
     for event, per_cycle in X.items():
         per_instruction = (per_cycle / ipc).to_numpy()
         if len(ipc) < _N_BLOCKS or not per_instruction.any():
@@ -153,8 +153,8 @@ def find_proportional(X, ipc):
             continue
         elasticity, error = _fit_elasticity(per_instruction, cycles_per_instruction)
         if abs(elasticity) + 2 * error < _UNRELATED:
-            found.append(event)
-    return found
+            proportional.append(event)
+    return proportional
 
 
 def _is_ticking(event, rows):

@@ -258,13 +258,13 @@ def ending(code):
     return f"exit code {code}" + (f" (signal {code - 128})" if code > 128 else "")
 
 
-def failure(command, code, stderr, where=""):
+def failure(command, code, stderr, circumstance=""):
     """Describe the failure of a command, with the end of its standard error.
 
-    `where` is added to the sentence, for example " under Valgrind".
+    `circumstance` is added to the sentence, for example " under Valgrind".
     """
     lines = last_lines(stderr) or "(nothing)"
-    return f"`{command}` failed with {ending(code)}{where}. The end of its standard error:\n{lines}"
+    return f"`{command}` failed with {ending(code)}{circumstance}. The end of its standard error:\n{lines}"
 
 
 @contextlib.contextmanager

@@ -333,10 +333,10 @@ def _read_program(name: str, recorded_runs: Sequence[_RecordedRun]) -> TuningRun
             f"no run of {name} with random settings is recorded yet: run `{RECORD} --program {name}`"
         )
     runs, per, pace = _make_runs(sorted_runs.random)
-    usual = {}
+    mean_rates = {}
     for setting, counts_of_runs in sorted_runs.counts.items():
         totals = _sum_counts(dict(enumerate(counts_of_runs)))
-        usual[setting] = _compute_rates(totals, per).mean()
+        mean_rates[setting] = _compute_rates(totals, per).mean()
     return TuningRuns(
         runs=runs,
         levels=_tabulate_levels(sorted_runs),
@@ -344,7 +344,7 @@ def _read_program(name: str, recorded_runs: Sequence[_RecordedRun]) -> TuningRun
         machine=recorded_runs[0].meta["machine"],
         scale=recorded_runs[0].scale,
         pace=pace,
-        usual=usual,
+        usual=mean_rates,
         emitted={setting: _make_runs(emitted)[0] for setting, emitted in sorted_runs.emitted.items()},
     )
 
