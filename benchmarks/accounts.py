@@ -1,8 +1,8 @@
-"""What `cmlib summarize` says limits programs, against what the recording tool printed of the same run. By hand.
+"""Compare the verdict of `cmlib summarize` with the shares that the recording tool printed for the same run.
 
-Reads the folders `commonest`, `tables` and `dialects` in CMLIB_PUBLIC (../shared/public if not set). A row per program
-and kind of core whose file names slots or stalls: the verdict, the tool's largest loss, and whether they contradict
-each other by more than 5 points. Exit code 1 if one does.
+Reads the folders `commonest`, `tables` and `dialects` in CMLIB_PUBLIC (../shared/public if not set). Prints
+a row per program and kind of core whose file has slots or stalls: the verdict, the largest loss that the tool printed,
+and whether they differ by more than 5 points. The exit code is 1 if any row differs.
 """
 
 import os
@@ -25,7 +25,7 @@ LIKE = 5.0  # points
 
 
 def tool_shares(source, text):
-    """Losses that the tool printed [%]: of the slots, or of the cycles where it printed idle ones of both ends."""
+    """Return the losses that the tool printed [%]: shares of slots, or of idle cycles of both ends."""
     printed = source.facts.get("printed", {})
     if shares := {name: 100 * printed[name] for name in topdown.LOSSES if name in printed}:
         return shares

@@ -1,4 +1,4 @@
-"""CounterMiner's cleaning against pandas, SciPy and scikit-learn. By hand: python benchmarks/clean.py
+"""Compare the speed of CounterMiner's cleaning with pandas, SciPy and scikit-learn: python benchmarks/clean.py
 
 Both clean every event of every recorded run of a program, one series at a time, with the running shares.
 """
@@ -21,7 +21,7 @@ TOLERANCE = 1e-9
 
 
 def plain(values, running, k=5):
-    """Eq. 6 and 7, the test of a Gaussian and the filling, as one would write them."""
+    """Clean a series by Eq. 6 and 7, the test of a Gaussian and the filling, in plain pandas."""
     series = pd.Series(values)
     missing = series.isna() | ((series == 0) & (running == 0))
     kept = series[~missing]
@@ -51,7 +51,7 @@ def is_gaussian(kept):
 
 
 def recorded_series(program):
-    """Every series of a program that was counted at least three times, with its running shares."""
+    """Return all series of a program with at least three counts, and their running shares."""
     found = []
     for path in sorted((places.recordings_dir() / program).glob("*.csv.gz")):
         counts, running = perf.series(perf.parse_stat(gzip.decompress(path.read_bytes()).decode()))

@@ -73,7 +73,7 @@ def main(planned, seconds, out):
 
 
 def _spread(planned):
-    """Factors in turns, so that all of them meet the same load."""
+    """Yield the factors in turns, so that all are measured under the same load."""
     left = {float(factor): int(times) for factor, times in (item.split(":") for item in planned)}
     total = dict(left)
     for _ in range(sum(left.values())):

@@ -61,7 +61,7 @@ PLANTED = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)  # percent of the time
 
 
 def build(folder, program, seed, work=1000):
-    """Link a program in the layout of a seed (0: as it comes)."""
+    """Link a program in the layout of a seed. Seed 0 is the default layout."""
     target = Path(folder, f"{program}-{seed:04d}-{work}")
     if not target.exists():
         shuffled = ["-fuse-ld=lld", f"-Wl,--shuffle-sections=*={seed}"] if seed and seed % 2 == 0 else []
@@ -79,7 +79,7 @@ def build(folder, program, seed, work=1000):
 
 
 def timed(program):
-    """Elapsed and user time [s] of one execution."""
+    """Return the elapsed time and the user time of one execution [s]."""
     began = time.perf_counter()
     _, status, usage = os.wait4(os.posix_spawn(program, [program], os.environ), 0)
     if os.waitstatus_to_exitcode(status):
@@ -88,12 +88,12 @@ def timed(program):
 
 
 def frame(rows):
-    """Times as `compare_times` takes them."""
+    """Convert times to the DataFrame that `compare_times` takes."""
     return pd.DataFrame(np.array(rows), columns=pd.MultiIndex.from_product([[WHOLE], [ELAPSED, PROCESSOR]]))
 
 
 def compared(file, folder, key, smallest):
-    """Time a version in pairs with the first link, keep the row, and return the verdict on times."""
+    """Time a version in pairs with the first link, save the row, and return the verdict on the times."""
     programs = build(folder, key[0], 0), build(folder, *key)
     order, times = random.Random(str(key)), ([], [])
     for look in LOOKS:
@@ -110,18 +110,18 @@ def compared(file, folder, key, smallest):
 
 
 def read_rows(file):
-    """Rows that are there already, by key."""
+    """Return the rows that the file already has, keyed by version."""
     rows = map(json.loads, file.read_text().splitlines()) if file.exists() else ()
     return {tuple(row["key"]): row for row in rows}
 
 
 def judged(row, smallest, looks=LOOKS):
-    """What times alone say of a row."""
+    """Return the verdict on the times of a row."""
     return compare_times(frame(row["old"]), frame(row["new"]), n_looks=len(looks), smallest=smallest / 100)
 
 
 def common_options(command):
-    """Options of all that time or build programs."""
+    """Add the options of the commands that build and time programs."""
     percent = {"default": 4.0, "show_default": True, "help": "Smallest relevant change [percent]."}
     command = click.option("--smallest-change", "smallest", **percent)(command)
     return click.option(
@@ -131,7 +131,7 @@ def common_options(command):
 
 @click.group()
 def main():
-    """Relinked programs: time them, then judge the times."""
+    """Time relinked programs, and judge the times."""
 
 
 @main.command()
@@ -196,7 +196,10 @@ def judge(file, smallest, folder):
 @click.argument("file", type=click.Path(path_type=Path, exists=True))
 @common_options
 def find_smallest(file, smallest, **_):
-    """Multiply the times of links of the same source until nine in ten are told to be slower: a row per program."""
+    """Find the factor of the times at which nine of ten links of the same source are judged slower.
+
+    Prints a row per program.
+    """
     rows = collections.defaultdict(list)
     for (program, _, work), row in read_rows(file).items():
         rows[program] += [row] if work == 1000 else []
@@ -209,7 +212,7 @@ def find_smallest(file, smallest, **_):
 
 
 def told_at_looks(row, factor, smallest):
-    """The verdict on a row's pairs, drawn anew up to 40, where the new version's times are multiplied."""
+    """Return the verdict on 40 resampled pairs of a row, with the times of the new version multiplied."""
     draws = np.random.default_rng(0).integers(len(row["old"]), size=LOOKS[-1])
     old, new = np.array(row["old"])[draws], factor * np.array(row["new"])[draws]
     for look in LOOKS:
@@ -225,7 +228,7 @@ def told_at_looks(row, factor, smallest):
 @click.option("--first-seed", default=1, show_default=True)
 @common_options
 def relinked(layouts, works, first_seed, smallest, folder):
-    """Judge as `--layouts` does: a version is linked in as many layouts, and the least of three times taken."""
+    """Judge as `--layouts` does: link each version in several layouts, and take the least of three times."""
     folder.mkdir(parents=True, exist_ok=True)
     for work, program in itertools.product(map(int, works.split(",")), PROGRAMS):
         times = [], []
@@ -273,7 +276,7 @@ def columns(folder, draws, layouts):
 @main.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 def settings(files):
-    """Judge pairs of settings of caches and prefetchers: one program, counted exactly, so that work never differs."""
+    """Judge pairs of settings of caches and prefetchers. The work of the program is equal in all settings."""
     for file in files:
         table = pd.read_csv(file)
         table = table[table["run"].isin(["load", "store"])]

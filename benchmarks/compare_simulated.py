@@ -96,7 +96,7 @@ def _compared(program, kind, number):
 
 
 def _inputs(folder, number):
-    """One text under a short and a long name."""
+    """Return two files with the same text, one with a short name and one with a long name."""
     files = folder / "in", folder / f"the-same-input-of-number-{'x' * (number + 1)}"
     numbers = random.Random(number)
     for file in files:

@@ -27,7 +27,7 @@ PROGRAMS = ["bzip2-4", "gnugo-1", "perl-4", "x264-1", "glpk-3", "hmmer-3", "octa
 
 
 def plain_python(x, y, alpha=0.01, n_sigma=3.0):
-    """The printed procedure for one event in the fastest plain Python we could write; returns the number of lines."""
+    """Compute the lines of one event in plain Python, by the published procedure. Return the number of lines."""
     n, lines = 0, 1
     x_start = y_start = x_last = y_last = x_mean = y_mean = scatter = joint = slope = sse = 0.0
     for a, b in zip(x, y, strict=True):
@@ -60,7 +60,7 @@ def plain_python(x, y, alpha=0.01, n_sigma=3.0):
 
 
 def speed(rounds):
-    """The compiled forms against plain Python, turn by turn."""
+    """Compare the compiled functions with plain Python, in turns."""
     rng = np.random.default_rng(0)
     n = 1_000_000
     x = np.cumsum(rng.integers(990_000, 1_010_000, n)).astype(float)
@@ -81,7 +81,7 @@ def speed(rounds):
 
 
 def overhead(rounds):
-    """What recording lines at 2,000 samples a second costs real programs, with and without turn by turn."""
+    """Measure the overhead of recording lines at 2,000 samples per second, with and without recording in turns."""
     chosen = [case for case in cases() if case.name in PROGRAMS]
     with machine.counters_lock("benchmarks/compress.py overhead", wait=True):
         told = _children(machine.describe)
@@ -95,7 +95,10 @@ def overhead(rounds):
 
 
 def _cost(case, describing):
-    """Processor time without and with; `describing` is that of describing the machine, which is no part of it."""
+    """Measure the cost of recording lines, keyed by description.
+
+    `describing` is the processor time for describing the machine [s]. It is subtracted.
+    """
     with tempfile.TemporaryDirectory() as folder, case.to_record().prepare() as counted:
         settings = [f"{key}={value}" for key, value in counted.environment.items()]
         command = ["env", *settings, *counted.command]
@@ -118,7 +121,7 @@ def _cost(case, describing):
 
 
 def _children(run):
-    """Processor time of the processes that this starts and waits for."""
+    """Return the processor time of the child processes of a function [s]."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -126,7 +129,7 @@ def _children(run):
 
 
 def main():
-    """One of the two."""
+    """Run one of the two benchmarks."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -108,7 +108,7 @@ def _fuzz(seeds, options, keep):
 
 
 class _Worker:
-    """A process that reads mutants, started anew where a limit ended it."""
+    """Process that reads mutants. It is restarted after a limit has ended it."""
 
     def __init__(self, options):
         self._options, self._process = options, None
@@ -120,7 +120,7 @@ class _Worker:
         self._end()
 
     def read(self, dialect, file):
-        """Outcome, processor seconds, megabytes above what was in use before, and what was told."""
+        """Return the outcome, the processor time [s], the additional memory [MB] and the message."""
         if self._process is None:
             self._connection, theirs = multiprocessing.Pipe()
             limits = self._options.seconds, self._options.megabytes
@@ -129,7 +129,7 @@ class _Worker:
             theirs.close()
         self._connection.send((dialect, str(file)))
         with contextlib.suppress(EOFError):
-            # Processor time is limited by the kernel; this only ends what sleeps.
+            # The kernel limits the processor time. This limit ends only a process that sleeps.
             if self._connection.poll(60 * self._options.seconds):
                 return self._connection.recv()
         code = self._end()
@@ -171,7 +171,7 @@ def _work(connection, seconds, megabytes):
 
 
 def _status(key):
-    """Of this process [MB]."""
+    """Return an entry of /proc/self/status [MB]."""
     found = re.search(rf"^{key}:\s*([0-9]+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     return int(found[1]) // 1000
 
@@ -198,7 +198,7 @@ def _outcome(dialect, file):
 
 
 def _is_told(cause):
-    """Whether an error was raised by this package, or by what reads JSON, tables and packed files for it."""
+    """Return True if an error was raised by cmlib, or by a parser that it calls."""
     last = traceback.extract_tb(cause.__traceback__)[-1].filename
     readers = ("/json/", "/gzip.py", "/lzma.py", "/bz2.py", "/pandas/io/", "/pandas/core/dtypes/")
     return "/cmlib/" in last or last.endswith("parsers.pyx") or any(name in last for name in readers)
@@ -258,7 +258,7 @@ def _found():
 
 
 def _seeds(files):
-    """Beginnings of files by dialect, as many of each as are looked at."""
+    """Return the beginnings of files, keyed by dialect. Each dialect has at most `_PER_DIALECT` files."""
     found = collections.defaultdict(list)
     for file in files:
         content = _content(file)
@@ -298,7 +298,7 @@ def _dialect(file, content):
         return "Callgrind"
     if file.suffix in (".md", ".py", ".c", ".h", ".xlsx", ".msgpack"):
         return None
-    text = content.decode("utf-8", "surrogateescape")
+    text = content.decode("utf-8", "replace")
     return next((name for name, known in registry.formats().items() if known.sniff(text)), "no format")
 
 

@@ -46,7 +46,7 @@ ABSURD = {
 
 
 def good_metas():
-    """A measured, an attached, a simulated and an imported run, whose keys are all that the schema has."""
+    """Return the metadata of a measured, an attached, a simulated and an imported run, with all keys of the schema."""
     meta = {
         "schema": 1, "program": "bad", "set": "ocoe", "run": "ocoe-p0-00", "mode": "ocoe", "pass": 0, "part": 0,
         "command": "./x", "interval_ms": 1000, "duration_s": 2.0, "date": "2026-11-21T15:00:00", "exit_code": 0,
@@ -70,7 +70,7 @@ def good_metas():
 
 
 def paths(value, path=()):
-    """Where each value stands in nested objects and lists."""
+    """Yield the path of each value in nested objects and lists."""
     yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
@@ -78,7 +78,7 @@ def paths(value, path=()):
 
 
 def region_metas():
-    """Metadata of regions."""
+    """Return metadata of recordings of regions."""
     machine = good_metas()[0]["machine"]
     return [
         {"schema": 1, "program": "histogram", "events": [{"cycles": "cpu-cycles"}], "machine": machine,
@@ -87,14 +87,14 @@ def region_metas():
 
 
 def changes(metas):
-    """What can be replaced: which of the metadata, where, and the name of an absurd value."""
+    """Return all replacements: the index of the metadata, the path, and the name of the absurd value."""
     return [
         (number, path, name) for number, meta in enumerate(metas) for path in paths(meta) for name in ABSURD
     ]
 
 
 def forged(metas, change):
-    """Metadata with one value replaced."""
+    """Return metadata with one value replaced."""
     number, path, name = change
     if not path:
         return ABSURD[name]
@@ -105,12 +105,12 @@ def forged(metas, change):
 
 
 def mutants(metas):
-    """Each of the metadata with one value replaced: what was done, and the result."""
+    """Return each replacement with the resulting metadata."""
     return ((change, forged(metas, change)) for change in changes(metas))
 
 
 def write_run(root, program, meta, content=None):
-    """A run of a program with some metadata, and perf's output beside it."""
+    """Write a run of a program: the metadata, and perf's output."""
     interval = "".join(f"{{}}.000000000,{n},,{e},10,100.00,,\n" for e, n in
                        (("instructions:D", 9), ("cycles:D", 8), ("branches:u", 7)))  # fmt: skip
     packed = gzip.compress((content or interval.format(1, 1, 1) + interval.format(2, 2, 2)).encode(), mtime=0)
@@ -125,7 +125,7 @@ def write_run(root, program, meta, content=None):
 
 
 def check(root, metas):
-    """Store forged runs beside a good one, and load all there is; how many of them were refused."""
+    """Store forged runs and a good run, and load all. Return how many were refused."""
     recordings, url = Path(root) / "recordings", f"sqlite:///{root}/s.sqlite"
     shutil.rmtree(recordings, ignore_errors=True)
     write_run(recordings, "good", good_metas()[0] | {"program": "good"})
@@ -147,7 +147,7 @@ def check(root, metas):
 
 
 def use(url, name, run):
-    """What notebooks ask of a run's metadata."""
+    """Call the functions that notebooks call with the metadata of a run."""
     counts, running = run.whole()
     run.rates()
     known_sums(run)
@@ -229,7 +229,7 @@ def check_about(root, meta):
 
 
 def attempt(check, root, what, shown=""):
-    """What a check returns; None, and what was raised with what was replaced, if it fails."""
+    """Return the result of a check. If it fails, return None, and the error with the replacement."""
     try:
         return check(root, what)
     except Exception as error:

@@ -48,7 +48,7 @@ if importlib.util.find_spec("otava"):
 
 
 def plateaus(history):
-    """Stretches of real noise between change points."""
+    """Yield the values between consecutive change points."""
     for _, values in history.items():
         values = values.dropna().to_numpy()
         ends = [0, *by_ranks(values, smallest=0), len(values)]
@@ -73,7 +73,7 @@ def planted(history, size, rng):
 
 
 def false_alarms(history, n, rng):
-    """Shuffled series with a change point, and shuffled histories with a group, by machine."""
+    """Return how many shuffled histories have a group, their number, and the share of series with change points."""
     alarms = dict.fromkeys(METHODS, 0)
     groups = n_series = n_histories = 0
     machines = history.columns.str.partition(" · ").get_level_values(0)

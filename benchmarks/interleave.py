@@ -1,4 +1,4 @@
-"""Two ways to the same result, timed turn by turn, so that a busy machine slows both alike."""
+"""Time two functions with the same result in turns, so that other load affects both equally."""
 
 import statistics
 import time
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Ratio(NamedTuple):
-    """How many times as fast: median, least and most over the rounds; and median processor seconds."""
+    """Ratio of the times (median, least and most over the rounds), and median processor times [s]."""
 
     median: float
     least: float

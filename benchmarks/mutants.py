@@ -1,4 +1,4 @@
-"""How `fuzz.py` damages files: bytes, lines, cells and numbers are changed, put in, repeated, swapped or cut off."""
+"""Damage files for `fuzz.py`: change, insert, repeat, swap and cut off bytes, lines, cells and numbers."""
 
 import itertools
 import re
@@ -43,7 +43,7 @@ _PIECES = [
 
 
 def mutant(chance, content, seeds):
-    """Damage a file in one to five ways; `seeds`, files by dialect, lend their pieces."""
+    """Damage a file in one to five ways. Pieces of `seeds` (files, keyed by dialect) are inserted."""
     length, longest = chance.choice(_LENGTHS), chance.choice(_LONGEST_MUTANTS)
     content = content[: content.rfind(b"\n", 0, length) + 1 or length]
     for _ in range(chance.choice([1, 1, 1, 2, 3, 5])):
@@ -76,7 +76,7 @@ def _insert(chance, content, seeds):
 
 
 def _pump(chance, content, seeds):
-    """A short piece again and again, which is what makes a backtracking expression slow."""
+    """Repeat a short piece many times. This makes a backtracking regular expression slow."""
     start, end = _slice(chance, content, chance.choice([1, 2, 4, 10, 40]))
     times = chance.choice([2, 30, 1000, 20_000])
     return content[:start] + content[start:end] * times + content[end:]
@@ -101,7 +101,7 @@ def _number(chance, content, seeds):
 
 
 def _renumber(chance, content, seeds):
-    """The same line many times, with a number of its own: of many events, intervals, places, samples."""
+    """Repeat a line many times, each with another number: many events, intervals, places or samples."""
     lines = content.splitlines(keepends=True) or [b""]
     k = chance.randrange(len(lines))
     numbers = list(re.finditer(rb"[0-9]+", lines[k]))

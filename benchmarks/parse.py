@@ -1,4 +1,4 @@
-"""How long perf output takes to read, in each form perf writes, against pandas' own parser; and the memory.
+"""Measure the time and the memory for reading each form of perf's output, and compare them with pandas' parser.
 
 python benchmarks/parse.py [--rows 2000000] [FORM…]
 """
@@ -41,14 +41,14 @@ def main():
 
 
 def _by_pandas(form, text):
-    """Split the same lines into columns, and nothing more."""
+    """Split the same lines into columns."""
     if form == "json":
         return pd.read_json(io.StringIO(text), lines=True)
     return pd.read_csv(io.StringIO(text), sep="\t" if form == "tab" else ",", header=None)
 
 
 def _text(form, n_rows):
-    """As many rows as wanted, of made-up counts, as perf writes them."""
+    """Return lines with random counts in the form that perf writes."""
     counts = np.random.default_rng(0).integers(0, 10**9, n_rows)
     return "".join(
         _row(form, k // _EVENTS + 1, k % _EVENTS, count) for k, count in enumerate(counts.tolist())

@@ -1,4 +1,4 @@
-"""What becomes of other people's recordings: each is imported, or refused with the reason. By hand: make public
+"""Import recordings that others published, and report the refused ones with the reason. Run: make public
 
 Reads the files of the folders `intervals`, `tables` and `wide` in CMLIB_PUBLIC (../shared/public if not set). Tables
 without times are given an interval of 100 ms. Exit code 1 if one of intervals or of wide tables is refused.
@@ -27,7 +27,7 @@ LONGEST_S = 600
 
 
 def tried(file, root):
-    """A row of the table: what one file is, and what became of it."""
+    """Return a row of the table: a file, and whether it was imported."""
     row = {"folder": file.relative_to(root).parts[0], "file": str(file.relative_to(root)).partition("/")[2]}
     if "benchmarks.data" in file.name:
         return row | {"result": f"{len(read_marks(file))} marks"}
@@ -57,7 +57,7 @@ def imported(file, interval_ms):
 
 
 def run_live(folder):
-    """What `cmlib run live` makes of the only program in a folder."""
+    """Return the result of `cmlib run live` for the only program in a folder."""
     command = ["-c", "from cmlib.cli import main; main()", "run", "live", "-p", "program=x", "--jobs", "1"]
     told = os.environ | {"CMLIB_DATA": str(folder), "CMLIB_RESULTS": str(folder / "results")}
     try:
@@ -76,7 +76,7 @@ def main():
     files = [file for folder in FOLDERS for file in sorted((root / folder).rglob("*.gz"))]
     if not files:
         sys.exit(
-            f"no recordings under {root}: set CMLIB_PUBLIC to the folder that holds {', '.join(FOLDERS)}."
+            f"no recordings under {root}: set CMLIB_PUBLIC to the folder that contains {', '.join(FOLDERS)}."
         )
     table = pd.DataFrame([tried(file, root) for file in files])
     counted = table.astype({"runs": "Int64", "events": "Int64", "intervals": "Int64"})

@@ -23,7 +23,7 @@ SHARED_OF_TEN = 5
 
 
 def plain(X, y, step, settings):
-    """Errors on a random fifth by number of events, and the best ranking, as one would write it."""
+    """Return the errors on a random fifth per number of events, and the best ranking, with plain scikit-learn."""
     order = np.random.default_rng(0).permutation(len(X))
     n_test = round(len(X) / 5)
     tested = plain_path(X.iloc[order[n_test:]], y.iloc[order[n_test:]], step, settings)
@@ -76,7 +76,7 @@ def compare(name, X, y, step, settings, rounds):
 
 
 def first_pass(program):
-    """Counts of every run of the first pass, gaps and impossible values filled from their neighbours."""
+    """Return the counts of all runs of the first pass. Gaps and impossible values are filled from their neighbors."""
     runs = []
     for path in sorted((places.recordings_dir() / program).glob("*-p0-*.csv.gz")):
         counts, _ = perf.series(perf.parse_stat(gzip.decompress(path.read_bytes()).decode()))

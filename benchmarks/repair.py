@@ -20,7 +20,7 @@ MOST = 1.02
 
 
 def replayed(file):
-    """Ratios of a file by rotation, geometric means of its events; None if it cannot be replayed."""
+    """Return the ratio of each rotation, a geometric mean over events. None if the file cannot be replayed."""
     try:
         cases = repair.cases(file)
     except (CmlibError, ValueError, KeyError, IndexError):

@@ -34,7 +34,7 @@ WARMING = 16  # runs cleaned beforehand, in which workers start and compile what
 
 
 def resampled(counts, running, n_intervals, rng):
-    """A run of `n_intervals`, drawn from a recorded one in blocks of neighbouring intervals."""
+    """Draw a run of `n_intervals` from a recorded run, in blocks of neighboring intervals."""
     starts = rng.integers(0, max(1, len(counts) - BLOCK), size=math.ceil(n_intervals / BLOCK))
     rows = (starts[:, None] + np.arange(BLOCK)).ravel()[:n_intervals] % len(counts)
     index = pd.Index(0.1 * np.arange(1, n_intervals + 1), name="time_s")
@@ -51,7 +51,7 @@ def clean_one(number, *, url, run_ids, n_intervals, method, folder):
 
 
 def cleaned(n_values, options, folder, workers):
-    """Clean runs until they hold `n_values`; files, values and seconds."""
+    """Clean runs until they have `n_values` values. Return the files, the number of values and the time [s]."""
     url = store.refresh()
     runs = store.runs(url, program=options.program, mode="mlpx")
     job = functools.partial(
@@ -70,7 +70,7 @@ def cleaned(n_values, options, folder, workers):
 
 
 def merge_files(files, workers):
-    """Align cleaned runs by progress, file by file: what more runs take than fit into memory."""
+    """Align cleaned runs by progress, one file at a time, because not all runs fit into memory."""
     sums, times, ipcs = {}, {}, []
     for X, ipc in parallel_map(aligned, files, workers):
         for event in X:
@@ -85,7 +85,7 @@ def aligned(file):
 
 
 def ranked_rows(n_values):
-    """One model of a matrix that holds `n_values`: rows stacked, a random fifth kept back."""
+    """Fit a model to a matrix of `n_values` values. A random fifth of the rows is held out."""
     part = product_pair_data(10_000, 50)
     times = math.ceil(n_values / part.X.size)
     X, ipc = pd.concat([part.X] * times, ignore_index=True), pd.concat([part.ipc] * times, ignore_index=True)
@@ -95,7 +95,7 @@ def ranked_rows(n_values):
 
 
 def one_size(options):
-    """In a process of its own: values, seconds and the greatest resident memory of each thing done."""
+    """Print the number of values, the time [s] and the peak memory of each step, as JSON."""
     workers, memory, found = Workers(options.jobs), PeakMemory(), {}
     if options.rows:
         found["rows"] = (*ranked_rows(options.one), memory.peak())
@@ -113,14 +113,14 @@ def one_size(options):
 
 
 class PeakMemory:
-    """Greatest sum of the resident memory of this process and its children, looked at 20 times a second."""
+    """Measure the peak of the resident memory of this process and its children, 20 times per second."""
 
     def __init__(self):
         self._most = 0
         threading.Thread(target=self._watch, daemon=True).start()
 
     def peak(self):
-        """Since the last time it was asked for [bytes]."""
+        """Return the peak since the last call [bytes]."""
         most, self._most = self._most, 0
         return most
 
@@ -131,7 +131,7 @@ class PeakMemory:
 
 
 def resident(pid):
-    """Resident memory of a process and its descendants [bytes]; pages that they share count for each."""
+    """Return the resident memory of a process and its descendants [bytes]. Shared pages are counted repeatedly."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         threads = Path(f"/proc/{pid}/task").iterdir()
@@ -158,7 +158,7 @@ def show(title, rows):
 
 
 def two_against_one(options):
-    """How many times as fast two workers are as one, in turn; each is a process beside this one."""
+    """Print how many times as fast two workers are as one worker."""
     speedups = []
     for _ in range(options.rounds):
         seconds = {}
