@@ -13,9 +13,9 @@ from cmlib.io.formats.perf_lines import (
     LinePattern,
     OtherLines,
     line_around,
+    normalize_line_ends,
     raise_damaged,
     read_lines,
-    split_lines,
 )
 from cmlib.io.formats.readings import FormatError, Readings, ReadOptions
 
@@ -87,7 +87,7 @@ class PerfCsv:
             raise FormatError(
                 "fields are separated by two characters. Record with one, for example `perf stat -x,`."
             )
-        text = split_lines(text)
+        text = normalize_line_ends(text)
         dialect = _find_dialect(text)
         if dialect is None:
             return _read_metrics_alone(text)
@@ -125,7 +125,7 @@ def _find_dialect(text: str) -> _Dialect | None:
 
 def _match_dialect(separator: str, lines: list[str]) -> _Dialect | None:
     """Return the dialect of the first line that perf wrote. None if no line matches."""
-    written = pa.array([line.encode(errors="replace").decode() for line in lines])
+    texts = pa.array(lines)
     beginnings = dict.fromkeys(_describe_beginning(separator, line) for line in lines)
     first: tuple[int, _Dialect] | None = None
     for (is_timed, place), has_cgroup, has_variation, decimal in itertools.product(
@@ -133,7 +133,7 @@ def _match_dialect(separator: str, lines: list[str]) -> _Dialect | None:
     ):
         dialect = _Dialect(separator, decimal, place, has_cgroup, has_variation, is_timed)
         for pattern in _make_row_patterns(dialect):
-            fields = pc.extract_regex(written, pattern)
+            fields = pc.extract_regex(texts, pattern)
             if fields.null_count == len(lines):
                 continue
             events, units = fields.field("event"), fields.field("unit")

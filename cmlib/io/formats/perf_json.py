@@ -8,7 +8,7 @@ from math import nan
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cmlib.io.formats.perf_lines import LinePattern, OtherLines, line_around, read_lines, split_lines
+from cmlib.io.formats.perf_lines import LinePattern, OtherLines, line_around, normalize_line_ends, read_lines
 from cmlib.io.formats.readings import Readings, ReadOptions
 
 _PLACES = "core|die|cluster|cache|socket|node|thread"
@@ -63,7 +63,7 @@ class PerfJson:
     @classmethod
     def read(cls, text: str, options: ReadOptions) -> Readings:
         """Read the text. FormatError if a line of perf is damaged."""
-        text = split_lines(text)
+        text = normalize_line_ends(text)
         other_lines = OtherLines()
         reader = _OtherLines(other_lines)
         patterns = [LinePattern(regex) for regex in _find_patterns(text)]
@@ -76,9 +76,9 @@ def _find_patterns(text: str) -> list[str]:
     while len(lines) < _MOST_CANDIDATES and (position := text.find('"counter-value"', position)) >= 0:
         start, position = line_around(text, position)
         if position - start <= _LONGEST_LINE:
-            lines.append(text[start:position].rstrip("\r").encode(errors="replace").decode())
-    written = pa.array(lines, pa.string())
-    return [pattern for pattern in _PATTERNS if pc.extract_regex(written, pattern).null_count < len(lines)]
+            lines.append(text[start:position].rstrip("\r"))
+    texts = pa.array(lines, pa.string())
+    return [pattern for pattern in _PATTERNS if pc.extract_regex(texts, pattern).null_count < len(lines)]
 
 
 def _has_metrics_alone(text: str) -> bool:

@@ -160,11 +160,6 @@ def quote_line(line: str) -> str:
     return repr(line if len(line) <= 120 else f"{line[:117]}…")
 
 
-def replace_surrogates(text: str) -> str:
-    """Replace surrogates, which represent invalid UTF-8, by replacement characters."""
-    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
-
-
 def _group_parts(parts: list[Part], counts: Table, metrics: Table) -> tuple[list[list[int]], tuple[str, ...]]:
     """Group the parts that are runs of one program. Return the indices of the parts of each group, and notes."""
     if len(parts) == 1:

@@ -17,7 +17,6 @@ from cmlib.io.formats.perf_runs import (
     leave_out_unnamed_kinds,
     make_programs,
     quote_line,
-    replace_surrogates,
 )
 from cmlib.io.formats.readings import FormatError, Readings, ReadOptions, Run, make_counts, make_metrics
 
@@ -142,7 +141,7 @@ class _Block(NamedTuple):
 
 def _split_lines(text: str) -> list[str]:
     """Return the lines. Consecutive bytes that are not UTF-8 become one replacement character."""
-    return re.sub("\ufffd+", "\ufffd", replace_surrogates(text)).replace("\r\n", "\n").split("\n")
+    return re.sub("\ufffd+", "\ufffd", text).replace("\r\n", "\n").split("\n")
 
 
 def _find_blocks(lines: list[str]) -> Iterator[_Block]:
@@ -343,8 +342,8 @@ class _Reader:
                 return
         if _is_like_row(rest):
             raise FormatError(
-                f"line {number + 1} is not a row of perf's table: {quote_line(self._lines[number])}. Keep perf's "
-                "output apart from the program's: -o FILE."
+                f"line {number + 1} is not a row of perf's table: {quote_line(self._lines[number])}. Write "
+                "perf's output to a separate file: -o FILE."
             )
         self._check_wrapped(number, rest)
         below = next((line for line in self._lines[number + 1 : number + 3] if line.strip()), "")
@@ -544,7 +543,7 @@ def _leave_out_summaries(tables: list[_Table]) -> tuple[list[_Table], list[str]]
             n_left_out += 1
         else:
             kept_tables.append(table)
-    notes = ["Totals that perf printed beside the intervals were left out."] if n_left_out else []
+    notes = ["Totals that perf printed after the intervals were left out."] if n_left_out else []
     return kept_tables, notes
 
 

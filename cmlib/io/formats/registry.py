@@ -38,7 +38,10 @@ class Format(Protocol):
 
     @classmethod
     def sniff(cls, text: str) -> bool:
-        """Return True if the text has this format. The time must be linear in the length of the text."""
+        """Return True if the text has this format. The time must be linear in the length of the text.
+
+        The text has no surrogates.
+        """
         ...
 
     @classmethod
@@ -113,7 +116,7 @@ def read_counts(
 def _replace_surrogates(text: str) -> str:
     """Replace surrogates by U+FFFD.
 
-    Python decodes invalid UTF-8 to surrogates, which pandas does not accept.
+    Python can decode invalid UTF-8 to surrogates, which pandas and pyarrow do not accept.
     """
     if text.isascii():
         return text
@@ -128,15 +131,17 @@ def recognize(text: str) -> str:
     FormatError
         If the text is empty, has no known format or has several formats.
     """
-    if _has_only_json_lines(text):
+    valid_text = _replace_surrogates(text)
+    if _has_only_json_lines(valid_text):
         # Only perf writes one object per line. Searching such a file for other formats takes longer than reading it.
-        names = [PerfJson.name] if PerfJson.sniff(text) else []
+        names = [PerfJson.name] if PerfJson.sniff(valid_text) else []
     else:
-        names = [name for name, format in _FORMATS.items() if format.sniff(text)]
+        names = [name for name, format in _FORMATS.items() if format.sniff(valid_text)]
     if len(names) > 1:
         raise FormatError(f"the file may be {' or '.join(names)}. Choose one with --format.")
     if names:
         return names[0]
+    # Binary files are recognized from their bytes, which surrogates preserve.
     if advice := unsupported.explain(text):
         raise FormatError(f"the file {advice}")
     known = "\n".join(f"  {name:18} {format.recorded_by}" for name, format in _FORMATS.items())
