@@ -185,7 +185,7 @@ def _forged(costs="fn=(1) f\n1 5\n", blocks=9, totals=("5 " * 13,)):
     [
         (_forged(blocks="9" * 5000), "0 parts begin, 1 have totals"),
         (_forged(totals=["0 0", "0"]), "no part executed an instruction"),
-        (_forged("cfn=(1) f\ncalls=1 1\n1 5\n"), "costs of no function|no costs of a function"),
+        (_forged("cfn=(1) f\ncalls=1 1\n1 5\n"), "no costs of functions"),
         (_forged("".join(f"fn=({k}) f{k}\n1 5\n" for k in range(100_001))), "of more than 100,000"),
     ],
     ids=["digits", "nothing", "no function", "functions"],

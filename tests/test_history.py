@@ -241,7 +241,7 @@ def test_a_kept_comparison_with_a_forged_date_is_left_out_by_name_and_one_withou
         ("f,x,0,1,1,inf,1,", "", "column seconds has values"),
         ("f,x,0,1,1,1e308,1,", "", "column seconds has values"),
         ("f,x,0,1,0,1,1,", "", "the work of a function adds up to 0"),
-        ("f,x", "", "lacks threads, work or seconds"),
+        ("f,x", "", "threads, work or seconds of a sample are missing"),
         *(
             ("f,x,0,1,1,1,1,", f" elapsed_s={value}", f"a run took {value} s")
             for value in ("nan", "-5", "1e308")

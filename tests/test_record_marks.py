@@ -53,7 +53,7 @@ def test_a_mark_takes_the_whole_intervals_within_it_and_their_lines_as_they_are(
     assert one.counts.index.tolist() == [0.5, 1.0, 1.5] and two.interval_s.tolist() == [0.5, 0.5]
     assert (
         two.meta["selection"] == {"start_s": 2.5, "end_s": 3.5}
-        and "No whole interval lies within never." in two.meta["note"]
+        and "No complete interval is within never." in two.meta["note"]
     )
     raw = gzip.decompress((tmp_path / "in/c-two/counts-p0-00.csv.gz").read_bytes()).decode()
     assert raw == recording()
@@ -82,7 +82,7 @@ def test_marks_one_behind_the_other_share_no_interval_and_lose_only_those_at_the
         expected = [k for k, end in enumerate(ends) if end - 0.5 >= start and end <= stop]
         mark = Mark("m", round(start * 1e9), round(stop * 1e9))
         if not expected:
-            with pytest.raises(record.RecordError, match="no whole interval"):
+            with pytest.raises(record.RecordError, match="no complete interval"):
                 read_recordings([file], {}, marks=[mark])
             continue
         (piece,) = read_recordings([file], {}, marks=[mark])
@@ -120,7 +120,7 @@ def test_marks_are_seconds_or_as_their_heading_says(tmp_path, text, expected):
         ("a,1,2\nb,2,x\n", "line 2: 'b 2 x' is not a mark"),
         ("a,2,1\n", "line 1: 'a' ends at 1, before it begins"),
         ("…,1,2\n", "line 1: '…' is not a name"),
-        ("a,100,200\n", "no whole interval lies within any of the 1 marks"),
+        ("a,100,200\n", "no complete interval is within any of the 1 marks"),
     ],
 )
 def test_what_is_no_mark_is_named_and_nothing_imported(tmp_path, text, told):

@@ -56,7 +56,7 @@ def test_raw_files_that_do_not_unpack_are_named(tmp_path, compressed):
         ({"run": "other"}, "the file's name"),
         ({"mode": "both"}, "ocoe or mlpx"),
         ({"duration_s": None}, "duration_s is None"),
-        ({"duration_s": float("nan")}, "NaN is no number"),
+        ({"duration_s": float("nan")}, "NaN is not a finite number"),
         ({"command": "\0"}, "instead of text"),
         ({"exit_code": "0"}, "exit_code is '0'"),
         ({"source": []}, r"source is \[\] instead of perf or valgrind"),

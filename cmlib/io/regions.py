@@ -279,7 +279,7 @@ def read_regions(path: str | Path | IO[str]) -> pd.DataFrame:
                 f"{path}: column {column} has values that are not counts: negative, too large, or true and false"
             )
     if frame[["threads", "work", "seconds"]].isna().any(axis=None):
-        raise InputError(f"{path}: a sample lacks threads, work or seconds")
+        raise InputError(f"{path}: threads, work or seconds of a sample are missing")
     return frame.fillna({column: "?" for column in LOCATION_COLUMNS})
 
 

@@ -112,22 +112,25 @@ def opened(file: str | Path, *, most: int = 2 << 30) -> Iterator[io.BufferedRead
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
         if error.errno in (errno.ENXIO, errno.ENODEV):
-            raise ArchiveError(
-                f"{file} cannot be read: it is not a regular file, but a folder, a FIFO, a device or a kernel file."
-            ) from error
+            raise _make_irregular_file_error(file) from error
         raise ArchiveError(f"{file} cannot be read: {error.strerror}.") from error
     except ValueError as error:
         raise ArchiveError(f"{str(file)!r} cannot be read: {error}.") from error
     if not _is_on_disk(descriptor):
         os.close(descriptor)
-        raise ArchiveError(
-            f"{file} cannot be read: it is not a regular file, but a folder, a FIFO, a device or a kernel file."
-        )
+        raise _make_irregular_file_error(file)
     with open(descriptor, "rb") as content:
         size = os.fstat(descriptor).st_size
         if size > most:
             raise ArchiveError(f"{file} is refused: it has {size:,} bytes, and {most:,} are the most.")
         yield content
+
+
+def _make_irregular_file_error(file: str | Path) -> ArchiveError:
+    """Return the error for a file that is not a regular file."""
+    return ArchiveError(
+        f"{file} cannot be read: it is not a regular file, but a folder, a FIFO, a device or a kernel file."
+    )
 
 
 def _is_on_disk(descriptor: int) -> bool:
@@ -272,7 +275,7 @@ def unpack(packed: bytes, file: str | Path) -> bytes:
         raise ArchiveError(f"{file} cannot be unpacked: {reason}.") from error
     if len(content) > most:
         raise ArchiveError(
-            f"{file} is refused: its {len(packed):,} bytes unpack to more than {most:,}. Output of perf never does."
+            f"{file} is refused: its {len(packed):,} bytes unpack to more than {most:,}. Output of perf is smaller."
         )
     return content
 

@@ -178,7 +178,7 @@ def _compile_schema(kind):
 
 def _refuse_constant(name: str) -> float:
     """Raise InputError for the constant ``NaN`` or ``Infinity`` in JSON."""
-    raise InputError(f"{name} is no number")
+    raise InputError(f"{name} is not a finite number")
 
 
 def _parse_finite(text: str) -> float:

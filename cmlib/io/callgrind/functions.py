@@ -98,7 +98,7 @@ def _check_costs(costs_by_function: dict[_FunctionKey, _Costs]) -> None:
     """Raise CallgrindError if the number of functions or a count is out of range."""
     n_functions = len({(function, file, binary) for _, function, file, binary in costs_by_function})
     if n_functions == 0:
-        raise CallgrindError("Callgrind's output has the costs of no function: the file was cut or changed.")
+        raise CallgrindError("Callgrind's output has no costs of functions: the file was cut or changed.")
     if n_functions > _MOST_FUNCTIONS:
         raise CallgrindError(
             f"Callgrind's output has the costs of more than {_MOST_FUNCTIONS:,} functions: the file was changed."

@@ -7,7 +7,7 @@ import pandas as pd
 
 from cmlib.io.events import cycle_estimate
 
-# File names of interpreters and of their libraries, such as python3.11 and libpython3.11.so.
+# File names of interpreters and of their libraries, for example python3.11 and libpython3.11.so.
 _INTERPRETER = re.compile(r"(lib)?(python|perl|ruby|lua|php|node|mono|jvm|R\b|bash|dash|gawk|mawk)")
 
 

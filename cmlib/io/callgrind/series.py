@@ -198,7 +198,7 @@ def _compute_progress(counts: pd.DataFrame) -> pd.Series:
 def measure_difference(first: pd.DataFrame, second: pd.DataFrame) -> float:
     """Return the relative difference of the instructions of two simulations.
 
-    The result is 0 only if the simulations are equal in all events but the misses of the last level. The last levels
+    The result is 0 only if the simulations are equal in all events except the misses of the last level. The last levels
     have different sizes, so their misses always differ.
 
     Parameters

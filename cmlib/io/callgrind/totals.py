@@ -183,7 +183,9 @@ def _read_totals(processes: list[str]) -> Parts:
     first_process = processes[0]
     events = read_header(first_process, "events").split()
     if len(events) > _MOST_EVENTS:
-        raise CallgrindError(f"Callgrind's output has {len(events)} events; {_MOST_EVENTS} are the most.")
+        raise CallgrindError(
+            f"Callgrind's output has {len(events)} events; at most {_MOST_EVENTS} are supported."
+        )
     if len(set(events)) < len(events):
         raise CallgrindError("Callgrind's output names an event twice: the file was changed.")
     rows = []

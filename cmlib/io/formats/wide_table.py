@@ -24,7 +24,7 @@ from cmlib.io.formats.vocabulary import is_event, is_known_event
 _MOST_NAMES = 100  # different cells in a column of program names
 _MOST_PROGRAMS = 1_000
 _LONGEST_PAUSE = 10  # intervals. A longer pause starts a new run.
-_MOST_BACKWARD_STEPS = 0.2  # fraction of rows whose time can be smaller than that of the row above
+_MOST_BACKWARD_STEPS = 0.2  # fraction of rows whose time can be smaller than the time of the row above
 _FEWEST_RUNNING_TOTALS = 20  # rows. In shorter tables, counts that never decrease are not running totals.
 
 _REMARK_NAME = re.compile(r"units?|dates?|days?|remarks?|comments?|notes?|status", re.IGNORECASE)
@@ -338,7 +338,7 @@ class _Table:
             )
         if self.times is None and self.seconds is None and self.options.interval_ms is None:
             notes.append(
-                "No column says times, so each row is a run. Give --interval-ms if it is an interval."
+                "No column contains times, so each row is a run. Give --interval-ms if it is an interval."
             )
         used = {
             *self.count_columns,

@@ -1,5 +1,5 @@
-"""What the rows of a file of counts mean: kinds of core, places, modes, readings, processors and metrics.
+"""Derive time series, processors, programs and metrics from the rows of a file of counts.
 
-Readers (:mod:`cmlib.io.formats`) return what a file says, with its own names. The modules of this package derive
-from these rows everything that is known afterwards; each has one subject and pure functions, from data to new data.
+The readers in :mod:`cmlib.io.formats` return rows with the names in the file. The functions of this package select and
+convert these rows. They do not change their arguments.
 """

@@ -22,7 +22,7 @@ from cmlib.io.events.naming import (
     base_name,
 )
 
-# perf also writes a modifier within the slashes, behind a colon: `cpu_core/cycles:u/`.
+# perf also writes a modifier within the slashes, after a colon: `cpu_core/cycles:u/`.
 _MODIFIER_WITHIN = re.compile(r"([^/]+/[^/:]+):([ukhIGHpPSDWeb]+)/")
 # The modifier R, as in `event:R` and `cpu/event/R`, makes an event a retirement latency [cycles].
 _LATENCY = re.compile(r"[:/][ukhIGHpPSDWeb]*R[ukhIGHpPSDWeb]*/?")

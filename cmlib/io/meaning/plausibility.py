@@ -47,7 +47,7 @@ def check_number_of_counts(file: Path, n_counts: int) -> None:
     """Raise RecordError if a file has more than 2,000,000 counts."""
     if n_counts > MOST_COUNTS:
         raise RecordError(
-            f"{file} holds {n_counts:,} counts, and {MOST_COUNTS:,} are the most. "
+            f"{file} has {n_counts:,} counts, and {MOST_COUNTS:,} are the most. "
             "Record fewer events or longer intervals, or split it."
         )
 
@@ -86,7 +86,9 @@ def check_plausible(
     is_possible = rows["value"].isna() | rows["value"].between(0, LARGEST_COUNT)
     if not is_possible.all():
         row = rows[~is_possible].iloc[0]
-        raise RecordError(f"{file} counts {row['value']:.3g} {row['event']} at once, which no counter holds.")
+        raise RecordError(
+            f"{file} counts {row['value']:.3g} {row['event']} at once, which is too large for a counter."
+        )
     times = rows["time_s"].drop_duplicates().to_numpy()
     lengths = lengths_by_ends(times)
     is_too_short = np.median(lengths) < _SHORTEST_S and not whole_runs

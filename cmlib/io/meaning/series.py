@@ -165,13 +165,15 @@ def number_equal(key: np.ndarray) -> np.ndarray:
 def _check_times(time: np.ndarray) -> None:
     """Raise ValueError if a time is NaN or smaller than the one before it."""
     if np.isnan(time).any():
-        raise InputError("the counts have no times: they are totals of whole runs. Record with an interval.")
+        raise InputError(
+            "the counts have no times: they are totals of complete runs. Record with an interval."
+        )
     back = np.flatnonzero(np.diff(time) < 0)
     if len(back):
         row = back[0] + 1
         raise InputError(
             f"row {row}: time goes back from {time[row - 1]:.9g} to {time[row]:.9g} s: several runs are in one file. "
-            "Split it, a run a file."
+            "Write each run to its own file."
         )
 
 

@@ -174,7 +174,7 @@ def read_stored(content: bytes, meta: Mapping) -> StoredRun:
     derived = derive_series(program, levels)
     if derived.table.of_whole_runs and not meta.get("imported"):
         raise FormatError(
-            "the counts have no times: they are totals of a whole run. Record with an interval."
+            "the counts have no times: they are totals of a complete run. Record with an interval."
         )
     counts, running = derived.counts, derived.running
     if meta.get("names"):

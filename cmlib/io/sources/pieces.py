@@ -290,7 +290,7 @@ def _select_marks(
                 )
                 selection_by_mark.append((mark.name, marked))
     if not selection_by_mark:
-        raise RecordError(f"{file}: no whole interval lies within any of the {len(marks)} marks.")
+        raise RecordError(f"{file}: no complete interval is within any of the {len(marks)} marks.")
     return selection_by_mark
 
 
@@ -315,7 +315,7 @@ def _write_notes_on_marks(
     missed_names = dict.fromkeys(mark.name for mark in marks if mark.name not in found_names)
     if not missed_names:
         return ()
-    return (f"No whole interval lies within {', '.join(missed_names)}.",)
+    return (f"No complete interval is within {', '.join(missed_names)}.",)
 
 
 def join_totals(pieces: Sequence[Piece]) -> list[Piece]:
