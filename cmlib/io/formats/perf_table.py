@@ -282,7 +282,7 @@ class _Reader:
             elif block.is_timed:
                 if line.startswith(STARTED):
                     started = line.removeprefix(STARTED)
-                elif self._begins_anew(table, number, rest):
+                elif self._starts_run(table, number, rest):
                     yield table
                     table = self._start_table(block, started, number)
                 self._read_timed_line(table, number, rest)
@@ -300,7 +300,7 @@ class _Reader:
                 table.names = [_PLACE_HEADINGS.sub("", columns, count=1)]
         return table
 
-    def _begins_anew(self, table: _Table, number: int, rest: str) -> bool:
+    def _starts_run(self, table: _Table, number: int, rest: str) -> bool:
         """Return True if the time of a line is smaller than the last time, because a run begins."""
         if not _TIME.match(rest) or not (table.rows or table.metrics):
             return False
@@ -431,10 +431,10 @@ def _parse_row(number: int, time_s: float, rest: str) -> tuple[_Row | None, list
     [place [number of CPUs]] count [unit] event [cgroup] [# metric] [( +- variation )] [(share%)]
     """
     rest, share = _peel_shares(rest)
-    left, *notes = rest.split("#")
+    row_text, *metric_texts = rest.split("#")
     metrics = []
-    for note in notes:
-        metric = _METRIC.fullmatch(note.strip())
+    for metric_text in metric_texts:
+        metric = _METRIC.fullmatch(metric_text.strip())
         name = " ".join(metric["name"].split()) if metric else ""
         if metric and not name:  # a line that was wrapped
             return None, [], ""
@@ -443,12 +443,12 @@ def _parse_row(number: int, time_s: float, rest: str) -> tuple[_Row | None, list
             metrics.append(
                 {"event": None, "place": "", "value": metric["value"], "name": name, "running": ""}
             )
-    left = left.rstrip()
-    place = _PLACE.match(left)
-    written = left[place.end() :] if place else left
+    row_text = row_text.rstrip()
+    place = _PLACE.match(row_text)
+    written = row_text[place.end() :] if place else row_text
     count = _COUNT.match(written)
     if not count:
-        title = " ".join(left.split())
+        title = " ".join(row_text.split())
         place = _PLACE.match(f"{title} 0") if title else None
         for metric in metrics:
             metric["event"] = None if place else title or None

@@ -23,12 +23,12 @@ class Machine(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def find_machine(given: Mapping, processor_field: str) -> Machine:
+def find_machine(description: Mapping, processor_field: str) -> Machine:
     """Describe the machine of a file.
 
     Parameters
     ----------
-    given : mapping
+    description : mapping
         Description of the machine from the user (``--machine``, ``--processor``). It can be empty.
     processor_field : str
         Name of the processor in the file (`Readings.processor`). "" if unknown.
@@ -38,16 +38,16 @@ def find_machine(given: Mapping, processor_field: str) -> Machine:
     Machine
         The processor from the user, or else the processor from the file.
     """
-    given = dict(given)
-    if find_microarchitecture(given) or not processor_field:
-        return Machine(given)
+    description = dict(description)
+    if find_microarchitecture(description) or not processor_field:
+        return Machine(description)
     for name in (processor_field, processor_field.partition(" (")[0], processor_field.partition(",")[0]):
         try:
-            return Machine(given | processors.machine_with(processors.find(name)))
+            return Machine(description | processors.machine_with(processors.find(name)))
         except processors.UnknownProcessorError:
             continue
     note = (
         f"The file names the processor {processor_field}. There is no event table for it, so the meaning of "
         "its events is unknown."
     )
-    return Machine(given | {"model_name": processor_field}, (note,))
+    return Machine(description | {"model_name": processor_field}, (note,))
